@@ -1,0 +1,345 @@
+"""terminus-2 with segments in one conversation, a stated cap over all of them, and a bound on everything that can loop.
+
+The only module that uses private parts of Harbor. `HARBOR_VERSION` pins them: importing this against another version fails
+with the version in the message, and tests/unit/test_agent_pin.py fails before that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+import time
+from collections.abc import Awaitable
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, override
+
+os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # before litellm: no network, no warning
+
+from harbor.agents.terminus_2 import terminus_2 as _terminus
+from harbor.agents.terminus_2.terminus_2 import Command, Terminus2, Terminus2Options
+from harbor.agents.terminus_2.tmux_session import TmuxSession
+from harbor.environments.base import BaseEnvironment
+from harbor.llms.base import BaseLLM, ContextLengthExceededError, LLMResponse, OutputLengthExceededError
+from harbor.llms.chat import Chat
+from harbor.models.agent.context import AgentContext
+from harbor.models.trajectories import Step
+from pydantic import Field
+
+from termdepth.errors import UserError
+from termdepth.harness import texts
+from termdepth.harness.redact import redact
+
+HARBOR_VERSION = "0.26.0"
+METADATA_KEY = "termdepth"
+MAX_EMPTY_REPLIES = 3
+_PROMPT_WAIT_SECONDS = 10.0
+
+if version("harbor") != HARBOR_VERSION:
+    raise UserError(
+        f"harbor {version('harbor')} is installed, but the harness is pinned to {HARBOR_VERSION}",
+        hint="run `make setup`, which installs the locked dependencies",
+    )
+
+# Every process but PID 1 and the shell that sends the signal, twice, because the first pass can miss a fork.
+_SIGNAL_ALL = (
+    "for i in 1 2; do for d in /proc/[0-9]*; do p=${d#/proc/}; "
+    'case $p in 1|$$|$PPID) ;; *) kill -%s "$p" 2>/dev/null;; esac; done; done; true'
+)
+
+
+class SegmentedOptions(Terminus2Options):  # type: ignore[misc]  # harbor ships no types
+    """What the pipeline sets, beside terminus-2's own options."""
+
+    parts: int = Field(default=1, description="Segments of the task.")
+    cap: int | None = Field(default=None, description="Stated turn cap over all segments.")
+    turn_limit: int = Field(default=150, description="Turns without a cap.")
+    time_limit_sec: float = Field(default=1800.0, description="Time limit over all segments.")
+    output_bytes: int = Field(default=10_000, description="Bytes of output a turn shows: its first and last halves.")
+    max_wait_sec: float = Field(default=60.0, description="Longest wait after a command.")
+    max_compressions: int = Field(default=20, description="Context compressions before the run ends.")
+    freeze: bool = Field(default=False, description="Stop the agent's processes while the checks run.")
+
+
+class _Stop(BaseException):
+    """Ends the agent's loop with a reason; never leaves this module. Not an Exception: terminus-2 swallows those."""
+
+    def __init__(self, reason: str, error: str | None = None) -> None:
+        self.reason, self.error = reason, error
+
+
+class SegmentedTerminus2(Terminus2):  # type: ignore[misc]  # harbor ships no types
+    """terminus-2, its prompts, parser and context compression unchanged, run over the segments of a task (App. B)."""
+
+    capabilities = Terminus2.capabilities.model_copy(update={"resume": True})
+    options_model = SegmentedOptions
+    options: SegmentedOptions
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self._confirming = False
+        self._part = 0
+        self._turn_rows: list[dict[str, Any]] = []
+        self._stop: _Stop | None = None
+        self._deadline: float | None = None
+        self._finish_reason: str | None = None
+        self._usage: Any = None
+        self._empty_replies = 0
+        self._compressions = 0
+        self._instructions: list[str] = []
+        super().__init__(*args, **kwargs)
+
+    # terminus-2 asks once whether the agent is sure. Before the last segment that would cost a turn a segment, so there it
+    # counts as asked. The base class assigns this attribute, hence the property.
+    @property
+    def _pending_completion(self) -> bool:
+        return self._confirming or self._part < self.options.parts
+
+    @_pending_completion.setter
+    def _pending_completion(self, value: bool) -> None:
+        self._confirming = value
+
+    @override
+    def _init_llm(self, *args: Any, **kwargs: Any) -> BaseLLM:
+        llm = super()._init_llm(*args, **kwargs)
+        extract, call = llm._extract_usage_info, llm.call
+
+        def keep(response: Any) -> Any:  # Harbor's LLMResponse drops the finish reason
+            self._finish_reason = response.choices[0].finish_reason
+            self._usage = extract(response)
+            return self._usage
+
+        async def call_once(*args: Any, **kwargs: Any) -> LLMResponse:
+            try:
+                return await call(*args, **kwargs)
+            except OutputLengthExceededError as e:  # plain terminus-2 asks again without bound, inside one turn
+                return LLMResponse(content=e.truncated_response or "", model_name=self._model_name, usage=self._usage)
+
+        llm._extract_usage_info = keep
+        llm.call = call_once
+        return llm
+
+    @override
+    async def setup(self, environment: BaseEnvironment) -> None:
+        await super().setup(environment)
+        await _wait_for_prompt(self._session)
+
+    # --- segments
+
+    @override
+    async def run(self, instruction: str, environment: BaseEnvironment, context: AgentContext) -> None:
+        self._part, self._deadline = 1, time.monotonic() + self.options.time_limit_sec
+        self._instructions = [instruction]
+        if self.options.parts == 1:
+            first = texts.single_instruction(instruction, self.options.cap)
+        else:
+            first = texts.first_part(instruction, self.options.parts, self.options.cap)
+        await self._segment(super().run(first, environment, context), environment, context)
+
+    async def resume(self, instruction: str, environment: BaseEnvironment, context: AgentContext) -> None:
+        """The next segment: same conversation, same terminal. Called by Harbor's Trial when the checks passed."""
+        self._part += 1
+        self._instructions.append(instruction)
+        self._reset_per_run_state()
+        self._context = context
+        if self.options.freeze:
+            await environment.exec(_SIGNAL_ALL % "CONT", user="root")
+        await self._segment(self._continue(instruction), environment, context)
+
+    async def _continue(self, instruction: str) -> None:
+        chat = self._chat
+        # Harbor adds up the segments itself, so the counters start again with each.
+        chat._cumulative_input_tokens = chat._cumulative_output_tokens = chat._cumulative_cache_tokens = 0
+        chat._cumulative_cost = 0.0
+        prompt = texts.next_part(
+            instruction,
+            self._part,
+            self.options.parts,
+            screen=self._limit_output_length(await self._session.capture_pane()),
+            used=len(self._turn_rows),
+            cap=self.options.cap,
+        )
+        self._trajectory_steps.append(
+            Step(step_id=1, source="user", message=prompt, timestamp=datetime.now(UTC).isoformat())
+        )
+        try:
+            await self._run_agent_loop(prompt, chat, instruction)
+        finally:
+            extra = self._subagent_metrics
+            self._context.n_input_tokens = chat.total_input_tokens + extra.total_prompt_tokens
+            self._context.n_output_tokens = chat.total_output_tokens + extra.total_completion_tokens
+            self._context.n_cache_tokens = chat.total_cache_tokens + extra.total_cached_tokens
+            self._context.cost_usd = (chat.total_cost + extra.total_cost_usd) or None
+            self._dump_trajectory()
+
+    async def _segment(self, work: Awaitable[None], environment: BaseEnvironment, context: AgentContext) -> None:
+        """Run one segment's conversation to its end, whatever that is, and leave the record in the context.
+
+        Returns normally for every end but a cancellation, so that the state is verified as it is.
+        """
+        first_row, started = len(self._turn_rows), time.monotonic()
+        try:
+            async with asyncio.timeout_at(_loop_time(self._deadline)) as limit:
+                await work
+        except _Stop as stop:
+            self._stop = stop
+        except TimeoutError as e:
+            self._stop = _Stop("time_limit") if limit.expired() else _Stop(*_classify(e))
+        except Exception as e:
+            self._stop = _Stop(*_classify(e))
+        finally:
+            self._context = self._context or context
+            used = self._usage
+            context.metadata = {
+                **(context.metadata or {}),
+                METADATA_KEY: {
+                    "part": self._part,
+                    "stop": self._stop.reason if self._stop else "completed",
+                    "error": self._stop.error if self._stop else None,
+                    "turns_total": len(self._turn_rows),
+                    "turns": self._turn_rows[first_row:],
+                    "compressions": self._compressions,
+                    "context_tokens": used and used.prompt_tokens + used.completion_tokens,
+                    "seconds": time.monotonic() - started,
+                },
+            }
+            if self.options.freeze:
+                await environment.exec(_SIGNAL_ALL % "STOP", user="root")
+
+    @override
+    async def _run_agent_loop(self, initial_prompt: str, chat: Chat, original_instruction: str = "") -> None:
+        if self._stop:  # an earlier segment ended the run
+            return
+        limit = self.options.turn_limit if self.options.cap is None else self.options.cap
+        self._max_episodes = max(0, limit - len(self._turn_rows))
+        self._completed = False
+        # A compression must know every part given so far, not only the last.
+        await super()._run_agent_loop(initial_prompt, chat, "\n\n".join(self._instructions))
+        if self._completed:
+            return
+        if not await self._session.is_session_alive():
+            raise _Stop("session_broken")
+        raise _Stop("turn_limit" if self.options.cap is None else "turn_cap")
+
+    # --- one turn
+
+    @override
+    async def _handle_llm_interaction(
+        self, chat: Chat, prompt: str, original_instruction: str = "", session: TmuxSession | None = None
+    ) -> tuple[list[Command], bool, str, str, str, LLMResponse]:
+        self._finish_reason, started, before = None, time.monotonic(), self._usage
+        reply = await super()._handle_llm_interaction(chat, prompt, original_instruction, session)
+        commands, complete, feedback, analysis, plan, response = reply
+        usage = response.usage
+        row = {
+            "turn": len(self._turn_rows) + 1,
+            "segment": self._part,
+            "model_seconds": time.monotonic() - started,
+            "terminal_seconds": None,
+            "wait_seconds": 0.0,
+            "commands": len(commands),
+            "command_lines": _lines(c.keystrokes for c in commands),
+            "complete": bool(complete),
+            "parse_error": "ERROR:" in feedback,
+            "input_tokens": usage.prompt_tokens if usage else None,
+            "output_tokens": usage.completion_tokens if usage else None,
+            "finish_reason": self._finish_reason,
+        }
+        self._turn_rows.append(row)
+        self._usage = usage or before
+        if self._finish_reason in ("content_filter", "refusal"):
+            raise _Stop("refused", "the provider stopped the reply")
+        self._empty_replies = 0 if (response.content or "").strip() else self._empty_replies + 1
+        if self._empty_replies >= MAX_EMPTY_REPLIES:
+            raise _Stop("empty_response", f"{MAX_EMPTY_REPLIES} empty replies in a row")
+        if self._finish_reason == "length":  # a reply that was cut off is never acted on
+            row["parse_error"] = True
+            return [], False, f"ERROR: {texts.CUT_OFF}", "", "", response
+        self._completed = bool(complete) and self._pending_completion
+        return commands, complete, feedback, analysis, plan, response
+
+    @override
+    async def _query_llm(
+        self, chat: Chat, prompt: str, original_instruction: str = "", session: TmuxSession | None = None
+    ) -> LLMResponse:
+        """terminus-2's own request, with its way out of a full context, but without its three tries around everything:
+        LiteLLM's three tries inside are enough (24 s against 8 s until a dead provider is noticed)."""
+        started = time.time()
+        try:
+            once = Terminus2._query_llm.__wrapped__
+            return await once(self, chat, prompt, original_instruction, session)
+        finally:
+            self._track_api_request_time(started)
+
+    @override
+    async def _execute_commands(self, commands: list[Command], session: TmuxSession) -> tuple[bool, str]:
+        for command in commands:
+            wait = command.duration_sec
+            command.duration_sec = min(wait, self.options.max_wait_sec) if math.isfinite(wait) and wait > 0 else 0.0
+        row, started = self._turn_rows[-1], time.monotonic()
+        try:
+            return await super()._execute_commands(commands, session)  # type: ignore[no-any-return]
+        except RuntimeError as e:  # an `exit` in the middle of a batch: plain terminus-2 loses the turn
+            if "failed to send" not in str(e):
+                raise
+            self._completed = False
+            return False, texts.SESSION_ENDED
+        finally:
+            row["terminal_seconds"] = time.monotonic() - started
+            row["wait_seconds"] = sum(c.duration_sec for c in commands)
+
+    @override
+    def _limit_output_length(self, output: str, max_bytes: int | None = None) -> str:
+        return super()._limit_output_length(output, max_bytes or self.options.output_bytes)  # type: ignore[no-any-return]
+
+    # --- context compression, bounded
+
+    @override
+    async def _summarize(self, chat: Chat, original_instruction: str, session: TmuxSession) -> Any:
+        self._compressions += 1
+        if self._compressions > self.options.max_compressions:
+            raise _Stop("context_overflow", f"the context was compressed {self.options.max_compressions} times")
+        return await super()._summarize(chat, original_instruction, session)
+
+    @override
+    def _count_total_tokens(self, chat: Chat) -> int:
+        """The provider's own count while it is far from the limit: counting every message anew costs time in each turn."""
+        used = self._usage and self._usage.prompt_tokens + self._usage.completion_tokens
+        if used and used < (self._llm.get_model_context_limit() - self.options.proactive_summarization_threshold) / 2:
+            return int(used)
+        return super()._count_total_tokens(chat)  # type: ignore[no-any-return]
+
+
+def _loop_time(deadline: float | None) -> float:
+    return asyncio.get_running_loop().time() + max(0.0, (deadline or 0.0) - time.monotonic())
+
+
+def _lines(keystrokes: Any) -> int:
+    """Non-blank lines of the commands sent, file content included (App. D, W of TMax)."""
+    return sum(bool(line.strip()) for keys in keystrokes for line in keys.splitlines())
+
+
+def _classify(error: Exception) -> tuple[str, str]:
+    """An exception of the conversation as (stop reason, one line without keys)."""
+    name = type(error).__name__
+    text = redact(f"{name}: {error}")
+    if isinstance(error, ContextLengthExceededError) or name == "ContextWindowExceededError":
+        return "context_overflow", text
+    if name == "ContentPolicyViolationError":
+        return "refused", text
+    if name in ("AuthenticationError", "PermissionDeniedError", "NotFoundError"):
+        return "model_unavailable", text
+    return "infrastructure_error", text
+
+
+async def _wait_for_prompt(session: TmuxSession) -> None:
+    """Wait until the shell shows its prompt, so that the first screen does not depend on the machine's load."""
+    end = time.monotonic() + _PROMPT_WAIT_SECONDS
+    while not (await session.capture_pane()).strip() and time.monotonic() < end:  # noqa: ASYNC110 - nothing to wait on
+        await asyncio.sleep(0.02)
+
+
+def prompt_template() -> str:
+    """terminus-2's prompt, as this version of Harbor ships it."""
+    return (Path(_terminus.__file__).parent / "templates" / "terminus-json-plain.txt").read_text()
