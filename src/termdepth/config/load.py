@@ -1,0 +1,112 @@
+"""Read a config, and say in one line each what is wrong with it, before anything runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from termdepth.config.models import Config
+from termdepth.errors import UserError
+
+_SAY = {
+    "extra_forbidden": "unknown key",
+    "missing": "this key is missing",
+}
+
+
+def _key(loc: Sequence[str | int], data: Any) -> str:
+    """`datasets[1] (tb2).path` for a location in the config."""
+    text = ""
+    for part in loc:
+        if isinstance(part, int):
+            text += f"[{part}]"
+            data = data[part] if isinstance(data, list) and part < len(data) else None
+            if isinstance(data, Mapping) and (name := data.get("name") or data.get("id")):
+                text += f" ({name})"
+        elif isinstance(data, Mapping) or data is None:
+            text += f".{part}" if text else part
+            data = data.get(part) if isinstance(data, Mapping) else None
+    return text
+
+
+def _say(error: Any, data: Any) -> str:
+    loc = _key(error["loc"], data)
+    message = _SAY.get(error["type"], error["msg"].removeprefix("Value error, "))
+    given = error.get("input")
+    shown = (
+        ""
+        if error["type"] in _SAY or error["type"] == "value_error" or isinstance(given, dict | list)
+        else f", not {given!r}"
+    )
+    return f"{loc + ': ' if loc else ''}{message}{shown}"
+
+
+def parse_config(data: Mapping[str, Any], *, where: str, check_paths: bool = True) -> Config:
+    """The config that `data` describes.
+
+    Args:
+        data: the merged content of the config files.
+        where: the files, for messages.
+        check_paths: also ask whether the folders and files that it names are there.
+
+    Raises:
+        UserError: one line for each thing that is wrong, with file and key.
+    """
+    try:
+        config = Config.model_validate(data)
+    except ValidationError as e:
+        lines = list(dict.fromkeys(f"{where}: {_say(error, data)}" for error in e.errors()))
+        raise UserError("\n".join(lines)) from None
+    if check_paths:
+        lines = [f"{where}: {key}: no such {what}: {path}" for key, what, path in _missing_paths(config)]
+        if lines:
+            raise UserError("\n".join(lines))
+    return config
+
+
+def _missing_paths(config: Config) -> list[tuple[str, str, Path]]:
+    found = [
+        (f"datasets[{i}] ({d.name}).path", "folder", d.path)
+        for i, d in enumerate(config.datasets)
+        if not d.path.is_dir()
+    ]
+    for i, p in enumerate(config.public_results):
+        for key, path in (("trials", p.trials), ("tasks", p.tasks)):
+            if path is not None and not path.is_file():
+                found.append((f"public_results[{i}] ({p.dataset}).{key}", "file", path))
+    return found
+
+
+def load_config(path: str | Path) -> Config:
+    """The config in one YAML file.
+
+    Raises:
+        UserError: the file cannot be read, is not YAML (with its line), or is not a config.
+    """
+    path = Path(path)
+    try:
+        data = yaml.safe_load(path.read_text())
+    except OSError as e:
+        raise UserError(f"cannot read the config: {e.strerror}", where=path) from e
+    except yaml.YAMLError as e:
+        mark = getattr(e, "problem_mark", None)
+        line = f"{path}, line {mark.line + 1}" if mark else str(path)
+        raise UserError(f"not valid YAML: {getattr(e, 'problem', e)}", where=line) from None
+    if not isinstance(data, Mapping):
+        raise UserError("a config is a mapping with `datasets` and `models`", where=path)
+    return parse_config(data, where=str(path))
+
+
+def schema_json() -> str:
+    """config/schema.json, from the models."""
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Config.model_json_schema()}
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    print(schema_json(), end="")

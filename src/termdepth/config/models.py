@@ -1,0 +1,200 @@
+"""What a user can set. `config/schema.json` is generated from these models; a test fails when it drifts."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+Kind = Literal["synthetic", "human", "ours", "calibration"]
+Role = Literal["first", "second", "evaluated"]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Dataset(_Model):
+    """A folder of Harbor tasks, and how its tasks are run."""
+
+    name: Name = Field(description="Name in every table. Letters, digits, dot, dash, underscore.")
+    path: Path = Field(description="Folder of task folders, or one task folder. Relative to the working directory.")
+    kind: Kind = Field(description="How the tasks came to be; groups the rows of the tables.")
+    title: str | None = Field(None, description="Name to print; the dataset's name if not given.")
+    paper_row: str | None = Field(None, description="Row of the paper's tables to set beside this dataset, e.g. TB2.")
+    trusted: bool = Field(False, description="You vouch for the content: `backend: auto` may then use the sandbox.")
+    network: Literal["none", "full"] = Field("none", description="Network of the containers.")
+    time_limit_minutes: float = Field(
+        30.0, gt=0, description="Time of a run, over all segments (App. B: 30, ours 180)."
+    )
+    time_limit_minutes_by_segments: dict[int, float] = Field(
+        default_factory=dict, description="Other time limits for tasks with this many segments (App. B: 5: 150, 3: 90)."
+    )
+    tasks: list[str] = Field(default_factory=lambda: ["*"], description="Patterns of task names to use (shell globs).")
+    sample: Literal["all"] | Annotated[int, Field(gt=0)] = Field("all", description="Number of tasks to admit.")
+    seed: int = Field(0, description="Seed of the sampling order.")
+    reserve: float = Field(
+        0.25,
+        ge=0,
+        description="Share of spare candidates that are validated to replace tasks that fail (App. C, rule 4).",
+    )
+    tasks_per_job: int = Field(20, gt=0, description="Tasks that share a job; 1 for slow paid models on a cluster.")
+    evaluate: bool = Field(False, description="Run the models with the role `evaluated` on it (section 4.5).")
+    freeze_agent: bool = Field(
+        False,
+        description="Stop the agent's processes while checks run. Breaks checks that talk to a server it started.",
+    )
+    memory_mb: int = Field(2048, gt=0, description="Memory of a container whose task asks for none.")
+    cpus: float = Field(1.0, gt=0, description="Processors of a container whose task asks for none.")
+    pids: int = Field(512, gt=0, description="Processes of a container.")
+    base_images: dict[str, str] = Field(default_factory=dict, description="Base images to substitute in Dockerfiles.")
+
+    @property
+    def label(self) -> str:
+        """Name to print."""
+        return self.title or self.name
+
+    def time_limit_sec(self, n_segments: int) -> float:
+        """Time limit of a run in seconds, over all segments."""
+        return 60.0 * self.time_limit_minutes_by_segments.get(n_segments, self.time_limit_minutes)
+
+
+class Prices(_Model):
+    """US dollars for a million tokens, for models whose price LiteLLM does not know."""
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+    cached_input: float | None = Field(None, ge=0)
+
+
+class ModelEntry(_Model):
+    """A model as LiteLLM calls it, with everything that makes a run of it different."""
+
+    id: Name = Field(description="Name in every table.")
+    litellm: str = Field(min_length=3, description="LiteLLM model name, e.g. openrouter/deepseek/deepseek-v4.1-flash.")
+    roles: list[Role] = Field(
+        min_length=1, description="first and second measure D; evaluated is only run without a cap."
+    )
+    title: str | None = Field(None, description="Name to print; the id if not given.")
+    temperature: float | None = Field(None, ge=0, le=2)
+    reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = None
+    max_output_tokens: int | None = Field(
+        None, gt=0, description="Longest reply; needed for prices and unknown models."
+    )
+    context_tokens: int | None = Field(None, gt=0, description="Context length, for models LiteLLM does not know.")
+    prices: Prices | None = None
+    api_base: str | None = Field(None, description="Address of an OpenAI-compatible server.")
+    request_timeout_sec: float = Field(600.0, gt=0, description="Longest wait for one reply.")
+    extra_body: dict[str, Any] = Field(
+        default_factory=dict,
+        description="Sent with every request, e.g. {provider: {order: [DeepSeek]}} to fix a provider.",
+    )
+    seed_attempts: bool = Field(False, description="Send a seed that differs by attempt, for models that take one.")
+
+    @property
+    def label(self) -> str:
+        """Name to print."""
+        return self.title or self.id
+
+    @property
+    def scripted(self) -> bool:
+        """A local model that needs no network and no key."""
+        return self.litellm.startswith("scripted/")
+
+
+class ProtocolConfig(_Model):
+    """The measurement of D (App. B)."""
+
+    caps: list[Annotated[int, Field(gt=0)]] = Field(
+        default_factory=lambda: [1, 2, 3, 5, 10, 20, 40, 80], min_length=1, description="Turn caps, increasing."
+    )
+    runs_uncapped: int = Field(2, gt=0, description="Runs of the first model without a cap.")
+    runs_per_cap: int = Field(2, gt=0, description="Runs at a cap; the second is skipped once the first passes.")
+    runs_evaluation: int = Field(2, gt=0, description="Runs of an evaluated model on a task.")
+    invalid_retries: int = Field(2, ge=0, description="How often an invalid run is made again before it is left out.")
+    turn_limit: int = Field(150, gt=0, description="Turns of a run without a cap.")
+
+    @field_validator("caps")
+    @classmethod
+    def _increasing(cls, caps: list[int]) -> list[int]:
+        if any(a >= b for a, b in pairwise(caps)):
+            raise ValueError(f"caps must increase strictly, not {caps}")
+        return caps
+
+
+class Harness(_Model):
+    """Limits of the harness (Table 3). A change of any of these is a change of the harness: every run is made again."""
+
+    output_bytes: int = Field(10_000, gt=100, description="Output shown after a turn: its first and last halves.")
+    max_wait_sec: float = Field(60.0, gt=0, le=60, description="Longest wait after a command.")
+    max_compressions: int = Field(20, ge=0, description="Context compressions before a run ends as context_overflow.")
+
+
+class Budgets(_Model):
+    """Stop cleanly when reached; run again with a higher budget to go on."""
+
+    cost_usd: float | None = Field(None, ge=0, description="US dollars over all runs in the results folder.")
+    turns: int | None = Field(None, ge=0, description="Turns over all runs in the results folder.")
+
+
+class PublicResults(_Model):
+    """Published results on a dataset: pass rates by task, beside which D and W are set."""
+
+    dataset: Name = Field(description="Name of the dataset they belong to; need not be one that is run.")
+    source: str = Field(description="Where they were published, in a few words.")
+    trials: Path = Field(description="CSV, one row a trial: task, model, reward (empty: no verdict), turns.")
+    tasks: Path | None = Field(None, description="CSV, one row a task: author_difficulty, category, solution_lines, …")
+
+
+class Config(_Model):
+    """config/config.yaml."""
+
+    datasets: list[Dataset] = Field(min_length=1)
+    models: list[ModelEntry] = Field(min_length=1)
+    protocol: ProtocolConfig = ProtocolConfig()
+    harness: Harness = Harness()
+    budgets: Budgets = Budgets()
+    backend: Literal["auto", "docker", "sandbox"] = Field(
+        "auto", description="auto: the sandbox for trusted datasets where it can start, else Docker."
+    )
+    allow_remote_models: bool = Field(False, description="Let remote models run in the sandbox.")
+    trials_per_core: int = Field(2, gt=0, description="Trials at once for each core of a job: they mostly wait.")
+    public_results: list[PublicResults] = Field(default_factory=list)
+    results: Path = Field(Path("results"), description="Folder for everything produced.")
+
+    @model_validator(mode="after")
+    def _unique(self) -> Config:
+        for what, names in (
+            ("datasets", [d.name for d in self.datasets]),
+            ("models", [m.id for m in self.models]),
+        ):
+            twice = sorted({n for n in names if names.count(n) > 1})
+            if twice:
+                raise ValueError(f"two {what} of one name: {', '.join(twice)}")
+        for role, least in (("first", 1), ("second", 0)):
+            ids = [m.id for m in self.models if role in m.roles]
+            if len(ids) > 1:
+                raise ValueError(f"only one model can have the role {role}, not {', '.join(ids)}")
+            if len(ids) < least:
+                raise ValueError(f"one model needs the role {role}")
+        return self
+
+    def dataset(self, name: str) -> Dataset:
+        """The dataset of this name."""
+        return next(d for d in self.datasets if d.name == name)
+
+    def model(self, id_: str) -> ModelEntry:
+        """The model of this id."""
+        return next(m for m in self.models if m.id == id_)
+
+    def role(self, role: Role) -> ModelEntry | None:
+        """The model that has a role only one model can have."""
+        return next((m for m in self.models if role in m.roles), None)
+
+    @property
+    def evaluated(self) -> list[ModelEntry]:
+        """Models with the role `evaluated`, in the order of the config."""
+        return [m for m in self.models if "evaluated" in m.roles]
