@@ -1,0 +1,75 @@
+"""One row for each task found in a dataset, readable or not (table `tasks`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from termdepth.tasks.reading import FoundTask, TaskInfo, TaskProblem, find_tasks, read_task
+from termdepth.tasks.work import Work, task_work
+
+_EMPTY: dict[str, Any] = dict.fromkeys(
+    (
+        "n_segments w_lines w_naive_lines w_tokens w_chars w_fallback instruction_words difficulty category tags "
+        "timeout_sec digest light light_rule light_evidence problem"
+    ).split()
+)
+
+
+def task_rows(root: Path) -> Iterator[dict[str, Any]]:
+    """A row for each task found under `root`, in order of name, one task in memory at a time.
+
+    The columns are those of the table `tasks` that the folder alone determines; None as that table states.
+
+    Raises:
+        UserError: `root` is not a folder.
+    """
+    for found in find_tasks(root):
+        yield task_row(found, root)
+
+
+def task_row(found: FoundTask, root: Path) -> dict[str, Any]:
+    """The row of one found task."""
+    row: dict[str, Any] = {"task": found.task, "path": str(found.path)} | _EMPTY
+    info = read_task(found.path, root)
+    if isinstance(info, TaskProblem):
+        return row | {"problem": info.reason}
+    return row | _work_columns(task_work(info)) | _columns(info)
+
+
+def _work_columns(work: Work | None) -> dict[str, Any]:
+    if work is None:
+        return {}
+    return {
+        "w_lines": work.w_lines,
+        "w_naive_lines": work.w_naive_lines,
+        "w_tokens": work.w_tokens,
+        "w_chars": work.w_chars,
+        "w_fallback": work.fallback,
+    }
+
+
+def _columns(info: TaskInfo) -> dict[str, Any]:
+    return {
+        "n_segments": info.n_segments,
+        "instruction_words": info.instruction_words,
+        "difficulty": _label(info.metadata.get("difficulty")),
+        "category": _label(info.metadata.get("category")),
+        "tags": _labels(info.metadata.get("tags")),
+        "timeout_sec": info.timeout_sec,
+        "digest": info.digest,
+    }
+
+
+def _label(value: object) -> str | None:
+    """Metadata is free-form: a label may be a number, a list or missing."""
+    if value is None or value == "" or value == []:
+        return None
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _labels(value: object) -> list[str] | None:
+    if value is None:
+        return None
+    return [str(item) for item in value] if isinstance(value, list) else [str(value)]

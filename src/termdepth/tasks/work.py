@@ -1,0 +1,174 @@
+"""W, the work of a reference solution: its non-blank, non-comment lines, summed over segments (paper, section 2).
+
+File content that a command writes counts line by line (App. D): so a line that starts with `#` is a comment only where
+the shell reads it as one, not in a here-document and not in a quoted string. What counts, exactly:
+
+* A line of spaces or nothing never counts, in file content too.
+* The shebang and comment lines of the shell do not count; a command with a comment behind it does.
+* Every line of a here-document's content counts, and so does its closing line.
+* Every line of a command that goes over several lines (backslash, quotes, pipes) counts.
+* Line ends may be LF or CRLF; a byte order mark is ignored. Bytes that are not UTF-8 count as one character each.
+
+The plain rule (`w_naive_lines`) takes every line that starts with `#` as a comment. W equals it where the script cannot
+be parsed, and `fallback` then says why. Tokens and characters are those of the whole script, comments included.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from termdepth.tasks.heredocs import Unclosed, here_documents, mask
+from termdepth.tasks.tokens import count_tokens
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+    from termdepth.tasks.reading import TaskInfo
+
+_SHELL = re.compile(r"#!\s*(?:\S*/)?(?:env\s+(?:-\S+\s+)*)?(?:\S*/)?(?:ba|da|k|z|a)?sh(?:\s|$)")
+_LARGEST = 2_000_000
+"""Characters beyond which a script is not parsed."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """The work of one script or of a whole solution.
+
+    Attributes:
+        w_lines: W (lines).
+        w_naive_lines: lines by the plain rule; never more than `w_lines`.
+        w_tokens: o200k_base tokens.
+        w_chars: characters, line ends as one each.
+        fallback: why W is the plain rule's, None if it is not.
+    """
+
+    w_lines: int
+    w_naive_lines: int
+    w_tokens: int
+    w_chars: int
+    fallback: str | None = None
+
+
+def count_work(script: bytes | str) -> Work:
+    """The work of one shell script. Never raises: what cannot be parsed falls back to the plain rule."""
+    text = script.decode("utf-8", errors="replace") if isinstance(script, bytes) else script
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    lines = text.split("\n")
+    naive = sum(1 for line in lines if line.strip() and not line.lstrip().startswith("#"))
+    hashes = [index for index, line in enumerate(lines) if line.lstrip().startswith("#")]
+    try:
+        content = len(hashes) - _comment_lines(text, lines, hashes)
+        fallback = None
+    except _NotParsed as reason:
+        content, fallback = 0, str(reason)
+    return Work(naive + content, naive, count_tokens(text), len(text), fallback)
+
+
+def task_work(task: TaskInfo) -> Work | None:
+    """The work of a task's reference solution, summed over its segments; None if a segment has no solution.
+
+    A script that several segments share is counted once. Only the solve scripts are counted, as the paper recounts "the
+    same scripts"; files that lie beside a script in solution/ are not.
+    """
+    scripts: dict[Path, str] = {}
+    for segment in task.segments:
+        if segment.solution is None:
+            return None
+        scripts.setdefault(segment.solution, segment.name)
+    counted = [(name, count_work(path.read_bytes())) for path, name in scripts.items()]
+    reasons = [
+        f"{name}: {work.fallback}" if task.n_segments > 1 else work.fallback for name, work in counted if work.fallback
+    ]
+    return _sum((work for _, work in counted), "; ".join(reasons) or None)
+
+
+def command_lines(text: str) -> int:
+    """W from the commands sent in a run, for datasets without solutions (App. D: TMax): their non-blank lines."""
+    return sum(1 for line in text.split("\n") if line.strip())
+
+
+def _sum(works: Iterable[Work], fallback: str | None) -> Work:
+    works = list(works)
+
+    def total(of: Callable[[Work], int]) -> int:
+        return sum(of(work) for work in works)
+
+    return Work(
+        total(lambda work: work.w_lines),
+        total(lambda work: work.w_naive_lines),
+        total(lambda work: work.w_tokens),
+        total(lambda work: work.w_chars),
+        fallback,
+    )
+
+
+class _NotParsed(Exception):
+    """Why the plain rule has to do."""
+
+
+def _comment_lines(text: str, lines: list[str], hashes: list[int]) -> int:
+    """How many of the lines `hashes`, which all start with #, are comments of the shell."""
+    if lines[0].startswith("#!") and not _SHELL.match(lines[0]):
+        raise _NotParsed("line 1: not a shell script")
+    if len(text) > _LARGEST:
+        raise _NotParsed(f"longer than {_LARGEST} characters")
+    try:
+        documents = here_documents(text)
+    except Unclosed as error:
+        raise _NotParsed(f"line {text.count(chr(10), 0, error.offset) + 1}: {error.what}") from None
+    except RecursionError:
+        raise _NotParsed("substitutions are nested too deeply") from None
+    masked = mask(text, documents).encode("utf-8", errors="replace")
+    root = _parser().parse(masked).root_node
+    if root.has_error:
+        raise _NotParsed(f"line {_first_error(root) + 1}: syntax error")
+    content = {i for document in documents for i in range(document.first_line, document.delimiter_line + 1)}
+    starts = _line_starts(masked)
+    comments = 0
+    for index in hashes:
+        if index not in content:
+            at = starts[index] + len(lines[index]) - len(lines[index].lstrip())
+            node = root.descendant_for_byte_range(at, at + 1)
+            comment = node is not None and node.type == "comment" and node.start_byte == at
+            comments += comment and not _in_word(masked, at, root)
+    return comments
+
+
+def _in_word(script: bytes, at: int, root: Node) -> bool:
+    """The # at offset `at` goes on with a word that a backslash carried over from the line above (`a\\` and `#b`)."""
+    joined = re.search(rb"[^\s;&|()<>]((?:\\\\)*\\)\n\Z", script[max(0, at - 200) : at])
+    if not joined:
+        return False
+    above = root.descendant_for_byte_range(at - 2, at - 1)
+    return above is None or above.type != "comment"
+
+
+def _line_starts(text: bytes) -> list[int]:
+    starts = [0]
+    for line in text.split(b"\n"):
+        starts.append(starts[-1] + len(line) + 1)
+    return starts
+
+
+def _first_error(root: Node) -> int:
+    """Index of the line of the first error under `root`."""
+    node = root
+    while not (node.is_error or node.is_missing):
+        child = next((child for child in node.children if child.has_error or child.is_missing), None)
+        if child is None:
+            break
+        node = child
+    return node.start_point[0]
+
+
+@lru_cache(maxsize=1)
+def _parser() -> Parser:
+    import tree_sitter_bash
+    from tree_sitter import Language, Parser
+
+    return Parser(Language(tree_sitter_bash.language()))
