@@ -75,8 +75,8 @@ def rank_partial_correlation(
         y, x: columns of n numbers; infinite values are ranked (D above the largest cap is inf, see `d_rank_value`).
         covariates: one column or several (list, mapping, data frame); none gives Spearman's correlation.
         groups: the dataset of each row; used with pooling="within" only.
-        pooling: "ranks" ranks all rows together, so that differences between datasets count. "within" ranks each row
-            within its dataset and divides by the dataset's size, so that only differences inside datasets count.
+        pooling: "ranks" ranks all rows together, so that differences between datasets count. "within" takes
+            each row's percentile in its dataset, (rank - 1/2) / size, so that only differences inside datasets count.
         n_boot: bootstrap replicates; 0 for no interval. Rows are resampled, within their dataset for "within", and
             ranked anew in each replicate.
         seed: of the bootstrap; the same seed gives the same interval.
@@ -200,7 +200,7 @@ class _Ranker:
         self.constant = len(self._starts) == len(sizes)
 
     def _level_ranks(self, counts: Floats) -> Floats:
-        sorted_counts = counts[:, self._order]
+        sorted_counts = counts.take(self._order, axis=1)
         if not self._plain:
             sorted_counts = np.add.reduceat(sorted_counts, self._starts, axis=1)
         ranks = np.cumsum(sorted_counts, axis=1)
@@ -210,7 +210,7 @@ class _Ranker:
 
     def ranks(self, counts: Floats) -> Floats:
         """Ranks 1..n (within groups), shape (b, n)."""
-        return self._level_ranks(counts)[:, self._level]
+        return self._level_ranks(counts).take(self._level, axis=1)
 
     def centred(self, counts: Floats) -> Floats:
         """Ranks less their mean, which ties and resampling leave at (n + 1) / 2; per group divided by its size."""
@@ -218,7 +218,7 @@ class _Ranker:
         ranks -= 0.5 * (self._size + 1)
         if self._grouped:
             ranks /= self._size
-        return ranks[:, self._level]
+        return ranks.take(self._level, axis=1)
 
 
 def _rank_covariance(rankers: list[_Ranker], counts: Floats) -> Floats:

@@ -65,7 +65,7 @@ def pass_at_k(
 
 def task_rates(runs: pd.DataFrame, by: Sequence[str] = ("model",)) -> pd.DataFrame:
     """Valid runs and passes of each task: by..., dataset, task, n_runs, n_passed, rate. Tasks without one are absent."""
-    keys = [*by, *TASK]
+    keys = _task_keys(by)
     require_columns(runs, [*keys, "valid", "passed"])
     usable = _usable(runs, keys, "passed")
     frame = runs.loc[usable, keys].assign(passed=as_floats(runs.loc[usable, "passed"]))
@@ -113,7 +113,7 @@ def over_tasks(
     Returns:
         by..., one column for each key of `how`, n_tasks; a row for every group in `runs`, nan where it has no task.
     """
-    keys = [*by, *TASK]
+    keys = _task_keys(by)
     require_columns(runs, [*keys, "valid", "passed", *how])
     usable = _usable(runs, keys, "passed")
     if passing:
@@ -138,7 +138,7 @@ def evaluation_summary(
     require_columns(runs, ["segments_passed", "n_segments"])
     total = as_floats(runs["n_segments"])
     fraction = np.divide(as_floats(runs["segments_passed"]), total, out=np.full(len(runs), np.nan), where=total > 0)
-    needed = list(dict.fromkeys([*by, *TASK, "valid", "passed", "turns", "minutes", "context_tokens"]))
+    needed = [*_task_keys(by), "valid", "passed", "turns", "minutes", "context_tokens"]
     require_columns(runs, needed)
     runs = runs[needed].assign(segments=fraction)
     table = pass_at_1(runs, by, n_boot=n_boot, seed=seed)
@@ -165,7 +165,7 @@ def segment_pass_rates(
         resampled), share_all (share at the last segment of the longest tasks in the table), n_all (runs on them), n_runs,
         n_runs_left_out, note.
     """
-    keys = [*by, *TASK]
+    keys = _task_keys(by)
     require_columns(runs, [*keys, "valid", "segments_passed", "n_segments"])
     usable = _usable(runs, keys, "segments_passed", "n_segments")
     totals = runs.groupby(list(by), observed=True, sort=False).size()
@@ -213,7 +213,10 @@ def segment_pass_rates(
                         "share_all": overall[-1] if k else np.nan, "n_all": int(o[-1]) if k else 0,
                         "n_runs": n_runs, "n_runs_left_out": int(total) - n_runs, "note": note})  # fmt: skip
     segment_columns = ["segment", "on", "reached", "passed", "share", "conditional"]
-    return SegmentRates(pd.DataFrame(rows, columns=[*by, *segment_columns]), pd.DataFrame(summary))
+    summary_columns = ["per_segment", "ci_low", "ci_high", "share_all", "n_all", "n_runs", "n_runs_left_out", "note"]
+    return SegmentRates(
+        pd.DataFrame(rows, columns=[*by, *segment_columns]), pd.DataFrame(summary, columns=[*by, *summary_columns])
+    )
 
 
 def category_shares(
@@ -235,11 +238,16 @@ def category_shares(
 
 def fewest_turns_runs(runs: pd.DataFrame, by: Sequence[str] = ("model",)) -> pd.DataFrame:
     """The passing run with the fewest turns of each task, the first attempt of equals: the run that gives N (Table 1)."""
-    keys = [*by, *TASK]
+    keys = _task_keys(by)
     require_columns(runs, [*keys, "valid", "passed", "turns", "attempt"])
     passing = _usable(runs, keys, "passed", "turns") & (as_floats(runs["passed"]) == 1)
     ordered: pd.DataFrame = runs[passing].sort_values(["turns", "attempt"], kind="stable")
     return ordered.drop_duplicates(keys).sort_index()
+
+
+def _task_keys(by: Sequence[str]) -> list[str]:
+    """Columns that tell the tasks of a group apart; `by` may itself hold the dataset."""
+    return list(dict.fromkeys([*by, *TASK]))
 
 
 def _usable(runs: pd.DataFrame, keys: Sequence[str], *needed: str) -> NDArray[np.bool_]:
@@ -284,7 +292,7 @@ def _rate_table(
     n, c = enough["n_runs"].to_numpy(np.float64), enough["n_passed"].to_numpy(np.float64)
     enough = enough.assign(rate=c / n if k == 1 else _at_least_one(n, c, k))
     of_group = enough.groupby(list(by), observed=True, sort=False).indices if len(enough) else {}
-    everything = runs[[*by, *TASK]].groupby([*by, *TASK], observed=True, sort=False).size().reset_index(name="runs")
+    everything = runs.groupby(_task_keys(by), observed=True, sort=False).size().reset_index(name="runs")
     totals = everything.groupby(list(by), observed=True, sort=False)["runs"].agg(["size", "sum"])
     rates, counts = enough["rate"].to_numpy(), enough["n_runs"].to_numpy()
     rows = []
