@@ -13,8 +13,11 @@ from dataclasses import dataclass
 
 _PLAIN = re.compile(r"[^\\\s;&|()<>#'\"$`{}]+")
 _BLANK = re.compile(r"[ \t\r\f\v]+")
+_SPACES = re.compile(r"[ \t]+")
 _DELIMITER_END = re.compile(r"[\s;&|()<>]")
+_PARENTHESIS = re.compile(r"[()]")
 _SUBSCRIPT = re.compile(r"[A-Za-z_]\w*\[[^\]\n]*\]\+?=")
+_LONGEST_ARITHMETIC = 10_000  # characters; a bound on the time that unbalanced parentheses take
 _COMMAND_FOLLOWS = {"if", "then", "else", "elif", "while", "until", "do", "!", "time", "{"}
 
 
@@ -50,28 +53,42 @@ class _Pending:
     strip_tabs: bool
 
 
-def here_documents(script: str) -> list[HereDocument]:
-    """All here-documents of `script` (lines end with LF) in the order of their bodies.
+@dataclass(frozen=True)
+class Outline:
+    """What the scanner saw: the here-documents in the order of their bodies, and the offsets of the `<>` operators."""
+
+    here_documents: tuple[HereDocument, ...]
+    read_write: tuple[int, ...]
+
+
+def outline(script: str) -> Outline:
+    """Scan `script`, whose lines end with LF.
 
     Raises:
         Unclosed: at a quote, `$(`, `${` or backquote that nothing closes.
         RecursionError: substitutions nested beyond reason.
     """
-    if "<<" not in script:
-        return []
+    if "<<" not in script and "<>" not in script:
+        return Outline((), ())
     scanner = _Scanner(script)
     scanner.commands(0, None)
-    return scanner.found
+    return Outline(tuple(scanner.found), tuple(scanner.read_write))
 
 
-def mask(script: str, documents: list[HereDocument]) -> str:
-    """`script` with as many lines, each here-document replaced by a redirection from a file and blank lines."""
-    for document in documents:
+def mask(script: str, seen: Outline) -> str:
+    """`script` with as many lines, as tree-sitter-bash can parse it.
+
+    Each here-document is replaced by a redirection from a file and blank lines, and `<>`, which the grammar does not
+    have, by `<`.
+    """
+    chars = list(script)
+    for at in seen.read_write:
+        chars[at + 1] = " "
+    for document in seen.here_documents:
         start, end = document.operator
-        gap = "".join("\n" if char == "\n" else "x" for char in script[start + 1 : end])
-        script = f"{script[:start]}<{gap}{script[end:]}"
-    lines = script.split("\n")
-    for document in documents:
+        chars[start + 1 : end] = ["\n" if char == "\n" else "x" for char in chars[start + 1 : end]]
+    lines = "".join(chars).split("\n")
+    for document in seen.here_documents:
         for index in range(document.first_line, min(document.delimiter_line + 1, len(lines))):
             lines[index] = ""
     return "\n".join(lines)
@@ -81,6 +98,7 @@ class _Scanner:
     def __init__(self, text: str) -> None:
         self.text = text
         self.found: list[HereDocument] = []
+        self.read_write: list[int] = []
 
     def commands(self, at: int, closer: str | None, carried: list[_Pending] | None = None) -> int:
         """Scan commands from `at` to just behind `closer` (None: the end of the text); returns that offset.
@@ -119,6 +137,9 @@ class _Scanner:
                 at, word_start, command_start = at + 1, True, True
             elif text.startswith("<<<", at):
                 at, word_start = at + 3, True
+            elif text.startswith("<>", at):
+                self.read_write.append(at)
+                at, word_start = at + 2, True
             elif char in "<>":
                 at, word_start = at + 1, True
             elif word_start and (match := _SUBSCRIPT.match(text, at)):
@@ -221,14 +242,14 @@ class _Scanner:
     def _arithmetic_end(self, at: int) -> int | None:
         """Behind the `))` that closes an arithmetic expression opened before `at`; None if it is not one."""
         depth = 0
-        for position in range(at, len(self.text)):
-            char = self.text[position]
-            if char == "(":
+        for parenthesis in _PARENTHESIS.finditer(self.text, at, at + _LONGEST_ARITHMETIC):
+            if parenthesis.group() == "(":
                 depth += 1
-            elif char == ")":
-                if depth == 0:
-                    return position + 2 if self.text.startswith("))", position) else None
+            elif depth:
                 depth -= 1
+            else:
+                position = parenthesis.start()
+                return position + 2 if self.text.startswith("))", position) else None
         return None
 
     def _comment_end(self, at: int, closer: str | None) -> int:
@@ -241,7 +262,7 @@ class _Scanner:
         text, at = self.text, start + 2
         strip_tabs = text.startswith("-", at)
         at += strip_tabs
-        if blank := re.compile(r"[ \t]+").match(text, at):
+        if blank := _SPACES.match(text, at):
             at = blank.end()
         word, quoted = "", False
         first = at

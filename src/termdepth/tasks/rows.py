@@ -10,10 +10,24 @@ from termdepth.tasks.reading import FoundTask, TaskInfo, TaskProblem, find_tasks
 from termdepth.tasks.work import Work, task_work
 
 _EMPTY: dict[str, Any] = dict.fromkeys(
-    (
-        "n_segments w_lines w_naive_lines w_tokens w_chars w_fallback instruction_words difficulty category tags "
-        "timeout_sec digest light light_rule light_evidence problem"
-    ).split()
+    [
+        "n_segments",
+        "w_lines",
+        "w_naive_lines",
+        "w_tokens",
+        "w_chars",
+        "w_fallback",
+        "instruction_words",
+        "difficulty",
+        "category",
+        "tags",
+        "timeout_sec",
+        "digest",
+        "light",
+        "light_rule",
+        "light_evidence",
+        "problem",
+    ]
 )
 
 

@@ -22,7 +22,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from termdepth.tasks.heredocs import Unclosed, here_documents, mask
+from termdepth.tasks.heredocs import Unclosed, mask, outline
 from termdepth.tasks.tokens import count_tokens
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from termdepth.tasks.reading import TaskInfo
 
 _SHELL = re.compile(r"#!\s*(?:\S*/)?(?:env\s+(?:-\S+\s+)*)?(?:\S*/)?(?:ba|da|k|z|a)?sh(?:\s|$)")
+_SPACE = " \t\r\f\v"
 _LARGEST = 2_000_000
 """Characters beyond which a script is not parsed."""
 
@@ -59,8 +60,8 @@ def count_work(script: bytes | str) -> Work:
     text = script.decode("utf-8", errors="replace") if isinstance(script, bytes) else script
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     lines = text.split("\n")
-    naive = sum(1 for line in lines if line.strip() and not line.lstrip().startswith("#"))
-    hashes = [index for index, line in enumerate(lines) if line.lstrip().startswith("#")]
+    naive = sum(1 for line in lines if line.strip(_SPACE) and not line.lstrip(_SPACE).startswith("#"))
+    hashes = [index for index, line in enumerate(lines) if line.lstrip(_SPACE).startswith("#")]
     try:
         content = len(hashes) - _comment_lines(text, lines, hashes)
         fallback = None
@@ -89,7 +90,7 @@ def task_work(task: TaskInfo) -> Work | None:
 
 def command_lines(text: str) -> int:
     """W from the commands sent in a run, for datasets without solutions (App. D: TMax): their non-blank lines."""
-    return sum(1 for line in text.split("\n") if line.strip())
+    return sum(1 for line in text.split("\n") if line.strip(_SPACE))
 
 
 def _sum(works: Iterable[Work], fallback: str | None) -> Work:
@@ -118,34 +119,44 @@ def _comment_lines(text: str, lines: list[str], hashes: list[int]) -> int:
     if len(text) > _LARGEST:
         raise _NotParsed(f"longer than {_LARGEST} characters")
     try:
-        documents = here_documents(text)
+        seen = outline(text)
     except Unclosed as error:
         raise _NotParsed(f"line {text.count(chr(10), 0, error.offset) + 1}: {error.what}") from None
     except RecursionError:
         raise _NotParsed("substitutions are nested too deeply") from None
-    masked = mask(text, documents).encode("utf-8", errors="replace")
+    masked = (mask(text, seen) + "\n").encode("utf-8", errors="replace")
     root = _parser().parse(masked).root_node
     if root.has_error:
         raise _NotParsed(f"line {_first_error(root) + 1}: syntax error")
-    content = {i for document in documents for i in range(document.first_line, document.delimiter_line + 1)}
-    starts = _line_starts(masked)
+    content = {i for document in seen.here_documents for i in range(document.first_line, document.delimiter_line + 1)}
+    starts, commented = _line_starts(masked), _comments(root)
     comments = 0
     for index in hashes:
         if index not in content:
-            at = starts[index] + len(lines[index]) - len(lines[index].lstrip())
-            node = root.descendant_for_byte_range(at, at + 1)
-            comment = node is not None and node.type == "comment" and node.start_byte == at
-            comments += comment and not _in_word(masked, at, root)
+            at = starts[index] + len(lines[index]) - len(lines[index].lstrip(_SPACE))
+            comments += at in commented and not _in_word(masked, at, commented)
     return comments
 
 
-def _in_word(script: bytes, at: int, root: Node) -> bool:
+def _comments(root: Node) -> dict[int, int]:
+    """Where each comment starts, and where it ends (bytes)."""
+    found = {}
+    cursor = root.walk()
+    while True:
+        node = cursor.node
+        if node is not None and node.type == "comment":
+            found[node.start_byte] = node.end_byte
+        if cursor.goto_first_child():
+            continue
+        while not cursor.goto_next_sibling():
+            if not cursor.goto_parent():
+                return found
+
+
+def _in_word(script: bytes, at: int, comments: dict[int, int]) -> bool:
     """The # at offset `at` goes on with a word that a backslash carried over from the line above (`a\\` and `#b`)."""
     joined = re.search(rb"[^\s;&|()<>]((?:\\\\)*\\)\n\Z", script[max(0, at - 200) : at])
-    if not joined:
-        return False
-    above = root.descendant_for_byte_range(at - 2, at - 1)
-    return above is None or above.type != "comment"
+    return joined is not None and at - 1 not in comments.values()
 
 
 def _line_starts(text: bytes) -> list[int]:
