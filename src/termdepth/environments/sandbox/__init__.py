@@ -1,0 +1,1 @@
+"""The embedded sandbox: containers from the Python standard library, without an engine."""
