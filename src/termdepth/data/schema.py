@@ -118,14 +118,14 @@ IMAGES = Table(
 
 ADMISSION = Table(
     "admission",
-    "one candidate task, in sampling order",
+    "one candidate task in sampling order, then one task that could not be a candidate",
     (
         _DATASET,
         _TASK,
-        _c("order", "int", "", "place in the sampling order, from 0"),
+        _c("order", "int", "", "place in the sampling order, from 0", "not a candidate"),
         _c("group", "string", "", "sampling group", "not grouped"),
         _c("light", "bool", "", "light dependencies", "unsure"),
-        _c("backend", "string", "", "docker or sandbox", "not reached"),
+        _c("backend", "string", "", "docker or sandbox", "not a candidate"),
         _c("image", "string", "", "identity of the image", "not built"),
         _c("build_seconds", "float", "s", "time of the build", "not built"),
         _c("build_bytes", "int", "bytes", "size of the image", "not built"),

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-Phase = Literal["uncapped", "probe", "second"]
+Phase = Literal["uncapped", "probe", "second", "merged", "evaluation"]
 PHASES: tuple[Phase, ...] = ("uncapped", "probe", "second")
 
 

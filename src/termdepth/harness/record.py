@@ -112,6 +112,15 @@ def reward_of(rewards: Mapping[str, float | int] | None) -> float | None:
     return value if math.isfinite(value) else None
 
 
+def verifier_problem(result: Any) -> str | None:
+    """What was wrong with the verification of a trial, in a few words; None if it gave rewards."""
+    for exception in result.recorded_exceptions():
+        if exception.exception_type in _VERIFIER_ERRORS:
+            return _VERIFIER_ERRORS[exception.exception_type]
+    verified = [s.verifier_result for s in (result.step_results or [result])]
+    return "the verifier gave no rewards" if any(v and not v.rewards for v in verified) else None
+
+
 def describe(
     spec: RunSpec, result: Any | None, started: datetime, error: str | None = None
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -131,13 +140,7 @@ def describe(
     stop, said = _stop(notes)
     exceptions = [] if result is None else [e.exception_type for e in result.recorded_exceptions()]
     messages = [] if result is None else [e.exception_message for e in result.recorded_exceptions()]
-    verifier = next((_VERIFIER_ERRORS[e] for e in exceptions if e in _VERIFIER_ERRORS), None)
-    if (
-        verifier is None
-        and result is not None
-        and any(s.verifier_result and not s.verifier_result.rewards for s in steps)
-    ):
-        verifier = "the verifier gave no rewards"
+    verifier = None if result is None else verifier_problem(result)
     broken = next((f"{e}: {m}" for e, m in zip(exceptions, messages, strict=True) if e not in _VERIFIER_ERRORS), error)
     outcome, why = decide(k, passed, stop, verifier, redact(broken) if broken else None)
     turns = [row for note in notes for row in note.get("turns", [])]

@@ -1,0 +1,27 @@
+# termdepth: how deep are these terminal tasks? Run `snakemake --cores N`; see README.md.
+from snakemake.utils import min_version
+
+min_version("9.27")
+
+
+configfile: "config/config.yaml"
+
+
+containerized: "docker://debian:bookworm-slim"
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/images.smk"
+include: "workflow/rules/validate.smk"
+include: "workflow/rules/measure.smk"
+include: "workflow/rules/evaluate.smk"
+include: "workflow/rules/report.smk"
+
+
+report: "workflow/report/workflow.rst"
+
+
+rule all:
+    input:
+        all_results(),
+    default_target: True

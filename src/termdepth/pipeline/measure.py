@@ -1,0 +1,232 @@
+"""Make the runs that the protocol asks for, tasks beside each other, and keep what is finished."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from termdepth.config.models import Config, Dataset, ModelEntry
+from termdepth.depth.protocol import Phase, Protocol, Run, RunRequest, next_run
+from termdepth.errors import UserError
+from termdepth.harness.record import RunSpec, TaskRef
+from termdepth.harness.runner import RunRecord, harness_identity, load_finished, run_once
+from termdepth.pipeline.backends import environment_for, sweep_all
+from termdepth.pipeline.spec import knowledge_digest
+
+Say = Callable[[str], None]
+Next = Callable[[Sequence[Run]], RunRequest | None]
+
+
+def protocol_of(config: Config) -> Protocol:
+    """The pure protocol's settings from the config."""
+    p = config.protocol
+    return Protocol(
+        caps=tuple(p.caps),
+        runs_uncapped=p.runs_uncapped,
+        runs_per_cap=p.runs_per_cap,
+        invalid_retries=p.invalid_retries,
+        second_model=config.role("second") is not None,
+    )
+
+
+def task_refs(dataset: Dataset, tasks: Iterable[dict[str, Any]], admission: Iterable[dict[str, Any]]) -> list[TaskRef]:
+    """The admitted tasks, from their rows in `tasks` and `admission`."""
+    images = {a["task"]: a["image"] for a in admission if a["admitted"]}
+    return [
+        TaskRef(
+            dataset=dataset.name,
+            task=t["task"],
+            path=Path(t["path"]),
+            n_segments=t["n_segments"],
+            digest=t["digest"],
+            image=images[t["task"]],
+            time_limit_sec=dataset.time_limit_sec(t["n_segments"]),
+            freeze=dataset.freeze_agent,
+        )
+        for t in tasks
+        if t["task"] in images
+    ]
+
+
+def run_of(row: dict[str, Any]) -> Run:
+    """A row of `runs` as the protocol sees it."""
+    return Run(row["phase"], row["cap"], row["attempt"], row["valid"], row["passed"], row["turns"])
+
+
+@dataclass
+class Ledger:
+    """What all finished runs in the results folder have cost, so that a budget holds over jobs and sessions."""
+
+    path: Path
+    cost_usd: float | None
+    turns: int | None
+    _spent: dict[str, tuple[float, int]] = field(default_factory=dict)
+    _read: int = 0
+
+    def _refresh(self) -> None:
+        with suppress(FileNotFoundError), self.path.open() as f:
+            f.seek(self._read)
+            for line in f.readlines():
+                if line.endswith("\n"):
+                    fingerprint, cost, turns = line.split()
+                    self._spent[fingerprint] = (float(cost), int(turns))
+                    self._read += len(line.encode())
+
+    def check(self) -> None:
+        """Raise a UserError when a budget is reached; nothing that runs is stopped by it."""
+        if self.cost_usd is None and self.turns is None:
+            return
+        self._refresh()
+        cost, turns = (sum(v) for v in zip(*self._spent.values(), strict=True)) if self._spent else (0.0, 0)
+        for key, spent, limit in (("cost_usd", cost, self.cost_usd), ("turns", turns, self.turns)):
+            if limit is not None and spent >= limit:
+                raise UserError(
+                    f"the budget is used up: {spent:g} of {limit:g}",
+                    where=f"budgets.{key}",
+                    hint="finished runs are kept; raise it and run again to go on",
+                )
+
+    def add(self, row: dict[str, Any]) -> None:
+        """One line, appended in one write, so that jobs do not mix theirs."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        line = f"{row['fingerprint']} {row['cost_usd'] or 0.0:.9g} {row['turns']}\n"
+        fd = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            os.write(fd, line.encode())
+        finally:
+            os.close(fd)
+
+
+class Measurer:
+    """Makes runs of one model on the tasks of a batch.
+
+    Args:
+        threads: cores of the job; `trials_per_core` trials run at once on each.
+        say: takes one line for each run that ends.
+    """
+
+    def __init__(self, config: Config, dataset: Dataset, *, threads: int, say: Say) -> None:
+        self._config, self._dataset, self._say = config, dataset, say
+        self._gate = asyncio.Semaphore(max(1, threads) * config.trials_per_core)
+        self._runs = config.results / "runs"
+        self._harness = harness_identity(config.harness)
+        self._ledger = Ledger(config.results / "ledger.txt", config.budgets.cost_usd, config.budgets.turns)
+        self._knowledge: dict[str, str] = {}
+
+    async def run(self, task: TaskRef, model: ModelEntry, phase: str, request: RunRequest) -> RunRecord:
+        """One run, made now or taken as it is."""
+        if model.id not in self._knowledge:
+            self._knowledge[model.id] = knowledge_digest(model)
+        spec = RunSpec(
+            task=task,
+            model=model,
+            phase=phase,
+            cap=request.cap,
+            attempt=request.attempt,
+            turn_limit=self._config.protocol.turn_limit,
+            limits=self._config.harness,
+            harness=self._harness,
+            knowledge=self._knowledge[model.id],
+        )
+        if finished := load_finished(spec, self._runs):
+            return finished
+        async with self._gate:
+            self._ledger.check()
+            environment = environment_for(self._config, self._dataset, task.image)
+            record = await run_once(spec, environment, self._runs)
+        self._ledger.add(record.row)
+        cap = "no cap" if request.cap is None else f"cap {request.cap}"
+        self._say(
+            f"  {task.dataset}/{task.task}  {model.id}  {cap}  {record.row['outcome']}  "
+            f"{record.row['turns']} turns  {record.row['minutes'] * 60:.1f} s"
+        )
+        return record
+
+    async def until_done(
+        self, task: TaskRef, model: ModelEntry, following: Next, before: Sequence[Run] = ()
+    ) -> list[RunRecord]:
+        """Runs of one task, one after the other, until `following` asks for none."""
+        records: list[RunRecord] = []
+        runs = list(before)
+        while request := following(runs):
+            record = await self.run(task, model, request.phase, request)
+            records.append(record)
+            runs.append(run_of(record.row))
+        return records
+
+
+async def gather_all[T](work: Iterable[Awaitable[T]]) -> list[T]:
+    """Every result. The first error is raised when the others have ended, so that what runs is finished and kept."""
+    results = await asyncio.gather(*work, return_exceptions=True)
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+    return results  # type: ignore[return-value]
+
+
+def measure(
+    config: Config,
+    dataset: Dataset,
+    tasks: Sequence[TaskRef],
+    phase: Phase,
+    before: Sequence[dict[str, Any]],
+    *,
+    threads: int,
+    say: Say,
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Rows of `runs` and `turns` of one phase for the tasks of a batch.
+
+    Args:
+        before: rows of `runs` of the earlier phases, of these tasks.
+    """
+    model = config.role("second" if phase == "second" else "first")
+    if model is None:
+        return [], []
+    protocol = protocol_of(config)
+    sweep_all()
+
+    async def work() -> list[list[RunRecord]]:
+        measurer = Measurer(config, dataset, threads=threads, say=say)
+        return await gather_all(
+            measurer.until_done(
+                task,
+                model,
+                lambda runs: next_run(runs, protocol, (phase,)),
+                [run_of(r) for r in before if r["task"] == task.task],
+            )
+            for task in tasks
+        )
+
+    return rows_of(asyncio.run(work()))
+
+
+def evaluate(
+    config: Config, dataset: Dataset, tasks: Sequence[TaskRef], model: ModelEntry, *, threads: int, say: Say
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Rows of `runs` and `turns` of an evaluated model: without a cap, apart from the runs that measure D (App. I)."""
+    wanted, retries = config.protocol.runs_evaluation, config.protocol.invalid_retries
+    sweep_all()
+
+    def following(runs: Sequence[Run]) -> RunRequest | None:
+        invalid = sum(not r.valid for r in runs)
+        if len(runs) - invalid >= wanted or invalid > retries:
+            return None
+        return RunRequest("evaluation", None, len(runs) + 1)
+
+    async def work() -> list[list[RunRecord]]:
+        measurer = Measurer(config, dataset, threads=threads, say=say)
+        return await gather_all(measurer.until_done(task, model, following) for task in tasks)
+
+    return rows_of(asyncio.run(work()))
+
+
+def rows_of(records: Iterable[Iterable[RunRecord]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Rows of `runs` and of `turns`, in a fixed order."""
+    flat: deque[RunRecord] = deque(r for group in records for r in group)
+    return [r.row for r in flat], [t for r in flat for t in r.turns]

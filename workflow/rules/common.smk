@@ -1,0 +1,144 @@
+import sys
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+from snakemake.utils import validate
+
+try:
+    from termdepth.config import parse_config
+    from termdepth.data import TABLES, read_table
+    from termdepth.errors import UserError
+    from termdepth.pipeline.spec import folder_signature, spec
+except ImportError as e:
+    raise WorkflowError(f"{e}. Set up first: `make setup`, then `. .venv/bin/activate`.")
+
+try:
+    CONFIG = parse_config(config, where=" + ".join(map(str, workflow.configfiles)) or "config")
+except UserError as e:
+    sys.exit(f"termdepth: {e}".replace("\n", "\ntermdepth: "))
+
+validate(config, Path(workflow.basedir) / "config/schema.json", set_default=False)
+
+RESULTS = str(CONFIG.results)
+DATASETS = [d.name for d in CONFIG.datasets]
+EVALUATED = [m.id for m in CONFIG.evaluated]
+
+
+wildcard_constraints:
+    dataset="|".join(map(re.escape, DATASETS)),
+    model="|".join(map(re.escape, (m.id for m in CONFIG.models))),
+    batch=r"\d+",
+    phase="uncapped|probe|second",
+
+
+def tasks_of(dataset, batch=None):
+    """Candidates of a dataset, or of one of its batches, once they are known."""
+    path = checkpoints.list_tasks.get(dataset=dataset).output.tasks
+    rows = [r for r in read_table(path, TABLES["tasks"]) if r["order"] is not None]
+    return [r for r in rows if batch is None or r["batch"] == int(batch)]
+
+
+def admitted_of(dataset, batch):
+    """Names of the admitted tasks of a batch, once they are known."""
+    path = checkpoints.admit_tasks.get(dataset=dataset).output.admission
+    admitted = {r["task"] for r in read_table(path, TABLES["admission"]) if r["admitted"]}
+    return [r for r in tasks_of(dataset, batch) if r["task"] in admitted]
+
+
+def batches_of(dataset):
+    return sorted({r["batch"] for r in tasks_of(dataset)})
+
+
+def measured_batches_of(dataset):
+    """Batches with an admitted task in them."""
+    return [b for b in batches_of(dataset) if admitted_of(dataset, b)]
+
+
+def dataset_spec(dataset, *keys):
+    """The part of a dataset's block that a stage uses."""
+    return CONFIG.dataset(dataset).model_dump(mode="json", include=set(keys))
+
+
+CONTAINER_KEYS = ("trusted", "network", "memory_mb", "cpus", "pids", "base_images")
+
+
+def image_spec(wildcards):
+    return spec(
+        "images",
+        backend=CONFIG.backend,
+        dataset=dataset_spec(wildcards.dataset, "trusted", "base_images"),
+        tasks={r["task"]: r["digest"] for r in tasks_of(wildcards.dataset, wildcards.batch)},
+    )
+
+
+def validate_spec(wildcards):
+    return spec(
+        "validate",
+        backend=CONFIG.backend,
+        dataset=dataset_spec(wildcards.dataset, *CONTAINER_KEYS),
+        tasks={r["task"]: r["digest"] for r in tasks_of(wildcards.dataset, wildcards.batch)},
+    )
+
+
+def run_spec(wildcards, model, **depends):
+    """Everything that a run of one model on a batch depends on."""
+    from termdepth.pipeline.spec import knowledge_digest
+
+    return spec(
+        "measure",
+        backend=CONFIG.backend,
+        dataset=dataset_spec(
+            wildcards.dataset,
+            *CONTAINER_KEYS,
+            "time_limit_minutes",
+            "time_limit_minutes_by_segments",
+            "freeze_agent",
+        ),
+        harness=CONFIG.harness.model_dump(mode="json"),
+        turn_limit=CONFIG.protocol.turn_limit,
+        invalid_retries=CONFIG.protocol.invalid_retries,
+        model=model and model.model_dump(mode="json", exclude={"roles", "title"}),
+        knowledge=model and knowledge_digest(model),
+        tasks={r["task"]: r["digest"] for r in admitted_of(wildcards.dataset, wildcards.batch)},
+        **depends,
+    )
+
+
+def uncapped_spec(wildcards):
+    return run_spec(wildcards, CONFIG.role("first"), runs=CONFIG.protocol.runs_uncapped)
+
+
+def probe_spec(wildcards):
+    return run_spec(
+        wildcards, CONFIG.role("first"), caps=CONFIG.protocol.caps, runs=CONFIG.protocol.runs_per_cap
+    )
+
+
+def second_spec(wildcards):
+    return run_spec(
+        wildcards, CONFIG.role("second"), caps=CONFIG.protocol.caps, runs=CONFIG.protocol.runs_per_cap
+    )
+
+
+def evaluation_spec(wildcards):
+    return run_spec(wildcards, CONFIG.model(wildcards.model), runs=CONFIG.protocol.runs_evaluation)
+
+
+def measured(dataset, table, phases=("uncapped", "probe", "second")):
+    """Files of `runs` or `turns` of the phases that measure D, of one dataset."""
+    return [
+        f"{RESULTS}/measure/{dataset}/{batch}.{phase}.{table}.parquet"
+        for batch in measured_batches_of(dataset)
+        for phase in phases
+    ]
+
+
+def evaluated(table):
+    """Files of `runs` or `turns` of the evaluated models, of the datasets that ask for them."""
+    return [
+        f"{RESULTS}/evaluate/{d.name}/{batch}.{model}.{table}.parquet"
+        for d in CONFIG.datasets
+        if d.evaluate
+        for model in EVALUATED
+        for batch in measured_batches_of(d.name)
+    ]

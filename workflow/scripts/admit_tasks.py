@@ -1,0 +1,17 @@
+from termdepth.config import parse_config
+from termdepth.data import TABLES, read_table, read_tables, write_table
+from termdepth.pipeline.batches import admission_table
+from termdepth.pipeline.job import job
+
+with job(snakemake) as log:
+    dataset = parse_config(snakemake.config, where="config").dataset(snakemake.wildcards.dataset)
+    rows = admission_table(
+        read_table(snakemake.input.tasks, TABLES["tasks"]),
+        read_tables(snakemake.input.admission, TABLES["admission"]),
+        dataset.sample,
+    )
+    admitted = sum(row["admitted"] for row in rows)
+    log.say(f"  {dataset.name}: {admitted} of {len(rows)} tasks admitted")
+    if dataset.sample != "all" and admitted < dataset.sample:
+        log.say(f"  {dataset.name}: fewer than the {dataset.sample} asked for; raise datasets.reserve to validate more")
+    write_table(rows, TABLES["admission"], snakemake.output.admission)
