@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 import warnings
 from collections import defaultdict
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -280,3 +283,11 @@ def test_the_run_that_gives_n() -> None:
 def test_a_missing_column_is_named() -> None:
     with pytest.raises(ValueError, match="no column valid"):
         pass_at_1(runs_table().drop(columns="valid"))
+
+
+def test_the_benchmark_runs() -> None:
+    """The limits (1,000,000 runs, 30 s, 2 GB) are checked by running it without --runs; here only that it still works."""
+    script = Path(__file__).parents[1] / "bench" / "bench_stats.py"
+    done = subprocess.run([sys.executable, script, "--runs", "5000", "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "segment_pass_rates" in done.stdout and "total" in done.stdout
