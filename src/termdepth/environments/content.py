@@ -47,15 +47,25 @@ def context_files(context: Path) -> list[str]:
 
 def content_key(context: Path, *seeds: str) -> str:
     """24 hex digits that change with any file's name, content or executable bit, or with any seed."""
-    digest = hashlib.sha256()
-    for seed in seeds:
-        digest.update(f"{len(seed)}:{seed}".encode())
+    digest = _digest_of(*seeds)
     for name in context_files(context):
         path = context / name
         kind = "l" if path.is_symlink() else "d" if path.is_dir() else "x" if os.access(path, os.X_OK) else "f"
         content = str(path.readlink()).encode() if kind == "l" else b"" if kind == "d" else path.read_bytes()
         digest.update(f"{kind}{len(name)}:{name}{len(content)}:".encode() + content)
     return digest.hexdigest()[:24]
+
+
+def content_key_of(*seeds: str) -> str:
+    """24 hex digits that change with any seed."""
+    return _digest_of(*seeds).hexdigest()[:24]
+
+
+def _digest_of(*seeds: str) -> hashlib._Hash:
+    digest = hashlib.sha256()
+    for seed in seeds:
+        digest.update(f"{len(seed)}:{seed}".encode())
+    return digest
 
 
 @contextlib.contextmanager
