@@ -1,0 +1,14 @@
+#!/bin/bash
+cd /app/tally
+mkdir -p /app/reports
+# The pid file is from before the crash; its number now belongs to another process, so "start" does nothing.
+# key-step: begin
+rm run/tally.pid
+# key-step: end
+# event: begin start
+./tallyctl start
+# event: end
+{
+  echo "port: $(./tallyctl config | sed -n 's/^server.port = \([0-9]*\).*/\1/p')"
+  echo "pid: $(cat run/tally.pid 2> /dev/null)"
+} > /app/reports/service.txt
