@@ -28,7 +28,8 @@ OLD_CONFIG_NAME = "task.yaml"
 SINGLE_SEGMENT = "main"
 """Name of the only segment of a task without `[[steps]]`."""
 
-_COMPOSE_NAMES = ("docker-compose.yaml", "docker-compose.yml", "compose.yaml", "compose.yml")
+_COMPOSE_NAME = "docker-compose.yaml"
+_OTHER_COMPOSE_NAMES = ("docker-compose.yml", "compose.yaml", "compose.yml")
 _NEVER_TASKS = {"node_modules", "__pycache__", "venv"}
 _CANARY = re.compile(r"\s*(<!--.*canary.*-->|#.*canary.*)\s*", re.IGNORECASE)
 
@@ -86,7 +87,7 @@ class TaskInfo:
         os: `linux` or `windows`.
         docker_image: prebuilt image, None if the image is built.
         dockerfile: environment/Dockerfile, None if there is none.
-        compose_file: the compose file in environment/, None if there is none.
+        compose_file: environment/docker-compose.yaml (another compose name only without a Dockerfile), else None.
         compose_services: names of its services.
         memory_mb: memory limit in MiB, None if not set.
         metadata: the [metadata] table as it stands.
@@ -212,8 +213,11 @@ def _read(task: str, path: Path, root: Path) -> TaskInfo:
     environment = config.environment
     env_dir = path / "environment"
     dockerfile = env_dir / "Dockerfile"
-    compose_file = next((env_dir / name for name in _COMPOSE_NAMES if (env_dir / name).is_file()), None)
-    if not (environment.docker_image or dockerfile.is_file() or compose_file):
+    buildable = environment.docker_image or dockerfile.is_file()
+    # Beside a Dockerfile, Harbor takes a compose file of another name for a file of the task, and so do we.
+    names = (_COMPOSE_NAME,) if buildable else (_COMPOSE_NAME, *_OTHER_COMPOSE_NAMES)
+    compose_file = _first_file(*(env_dir / name for name in names))
+    if not (buildable or compose_file):
         raise _Unusable("environment/Dockerfile is missing, and task.toml names no docker_image")
     return TaskInfo(
         task=task,

@@ -6,32 +6,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from termdepth.tasks.light import LightLimits, LightVerdict, light_dependencies
 from termdepth.tasks.reading import FoundTask, TaskInfo, TaskProblem, find_tasks, read_task
 from termdepth.tasks.work import Work, task_work
 
-_EMPTY: dict[str, Any] = dict.fromkeys(
-    [
-        "n_segments",
-        "w_lines",
-        "w_naive_lines",
-        "w_tokens",
-        "w_chars",
-        "w_fallback",
-        "instruction_words",
-        "difficulty",
-        "category",
-        "tags",
-        "timeout_sec",
-        "digest",
-        "light",
-        "light_rule",
-        "light_evidence",
-        "problem",
-    ]
+_COLUMNS = (
+    *("n_segments", "w_lines", "w_naive_lines", "w_tokens", "w_chars", "w_fallback", "instruction_words"),
+    *("difficulty", "category", "tags", "timeout_sec", "digest", "light", "light_rule", "light_evidence", "problem"),
 )
 
 
-def task_rows(root: Path) -> Iterator[dict[str, Any]]:
+def task_rows(root: Path, limits: LightLimits | None = None) -> Iterator[dict[str, Any]]:
     """A row for each task found under `root`, in order of name, one task in memory at a time.
 
     The columns are those of the table `tasks` that the folder alone determines; None as that table states.
@@ -40,16 +25,16 @@ def task_rows(root: Path) -> Iterator[dict[str, Any]]:
         UserError: `root` is not a folder.
     """
     for found in find_tasks(root):
-        yield task_row(found, root)
+        yield task_row(found, root, limits)
 
 
-def task_row(found: FoundTask, root: Path) -> dict[str, Any]:
+def task_row(found: FoundTask, root: Path, limits: LightLimits | None = None) -> dict[str, Any]:
     """The row of one found task."""
-    row: dict[str, Any] = {"task": found.task, "path": str(found.path)} | _EMPTY
+    row: dict[str, Any] = {"task": found.task, "path": str(found.path)} | dict.fromkeys(_COLUMNS)
     info = read_task(found.path, root)
     if isinstance(info, TaskProblem):
         return row | {"problem": info.reason}
-    return row | _work_columns(task_work(info)) | _columns(info)
+    return row | _work_columns(task_work(info)) | _columns(info) | _light_columns(light_dependencies(info, limits))
 
 
 def _work_columns(work: Work | None) -> dict[str, Any]:
@@ -74,6 +59,11 @@ def _columns(info: TaskInfo) -> dict[str, Any]:
         "timeout_sec": info.timeout_sec,
         "digest": info.digest,
     }
+
+
+def _light_columns(verdict: LightVerdict) -> dict[str, Any]:
+    evidence = str(verdict.evidence[0]) if verdict.evidence else None
+    return {"light": verdict.light, "light_rule": verdict.rule, "light_evidence": evidence}
 
 
 def _label(value: object) -> str | None:
