@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from termdepth.harness.texts import current_part, stated_cap
@@ -70,14 +71,11 @@ class Conversation:
         send = next((s for s in reversed(self.sends) if s.node == node), None)
         if send is None:
             return
-        typed = {squash(line) for s in self.sends for line in s.command.splitlines()}
         for turn, text in self.outputs:
-            if turn < send.turn:
-                continue
-            lines = text.splitlines()
-            if turn == send.turn and send.command.strip():
-                lines = lines[_after_echo(lines, squash(send.command.splitlines()[-1])) :]
-            yield "\n".join(unwrap(without_echo(lines, typed)))
+            if turn >= send.turn:
+                typed = tuple(s.command for s in self.sends if s.turn <= turn)
+                screen = read_screen(text, typed)
+                yield screen.after(send.command if turn == send.turn else "")
 
     def progress(self, values: Mapping[str, str], read: Sequence[str]) -> str:
         """The line of a summary from which the conversation goes on after context compression."""
@@ -98,35 +96,48 @@ def squash(text: str) -> str:
     return "".join(text.split())
 
 
-def _echo_at(lines: Sequence[str], start: int, command: str) -> int:
-    """How many lines from `start` on are the echo of the (squashed) command line, possibly wrapped; 0 if none."""
+@dataclass(frozen=True)
+class Screen:
+    """Terminal output without the echo of commands. lines: (number, line); echoes: typed line -> number after its last echo."""
+
+    lines: tuple[tuple[int, str], ...]
+    echoes: Mapping[str, int]
+
+    def after(self, command: str) -> str:
+        """What follows the last echo of the command's last line; everything where there is no echo."""
+        typed = command.splitlines()
+        start = self.echoes.get(squash(typed[-1]), 0) if typed else 0
+        return "\n".join(unwrap([line for number, line in self.lines if number >= start]))
+
+
+@lru_cache(maxsize=1024)
+def read_screen(text: str, commands: tuple[str, ...]) -> Screen:
+    """Take out the echo of the commands: shown after a prompt, or bare when typed ahead, and wrapped at the pane's width."""
+    typed = {line for command in commands for raw in command.splitlines() if len(line := squash(raw)) > 1}
+    lines, kept, echoes, number = text.splitlines(), [], {}, 0
+    while number < len(lines):
+        echo = _echo_at(lines, number, typed)
+        if echo:
+            command, number = echo
+            echoes[command] = number
+        else:
+            kept.append((number, lines[number]))
+            number += 1
+    return Screen(tuple(kept), echoes)
+
+
+def _echo_at(lines: Sequence[str], start: int, typed: set[str]) -> tuple[str, int] | None:
+    """The (squashed) typed line that is echoed from line `start` on, and the number of the line after it."""
     line = lines[start]
     for begin in (0, *(m.end() for m in _PROMPT_END.finditer(line))):
         shown, end = squash(line[begin:]), start + 1
-        while shown and shown != command and command.startswith(shown) and end < len(lines):
+        candidates = [command for command in typed if command.startswith(shown)] if shown else []
+        while candidates and shown not in typed and end < len(lines):
             shown, end = shown + squash(lines[end]), end + 1
-        if shown == command:
-            return end - start
-    return 0
-
-
-def _after_echo(lines: Sequence[str], command: str) -> int:
-    """Index of the first line after the last echo of the command; 0 when no echo is there."""
-    for start in range(len(lines) - 1, -1, -1):
-        if count := _echo_at(lines, start, command):
-            return start + count
-    return 0
-
-
-def without_echo(lines: Sequence[str], typed: set[str]) -> list[str]:
-    """The lines that are no echo of a typed line. A terminal shows what is typed after a prompt, or bare when typed ahead."""
-    kept, index, long_enough = [], 0, [t for t in typed if len(t) > 1]
-    while index < len(lines):
-        count = max((_echo_at(lines, index, command) for command in long_enough), default=0)
-        if not count:
-            kept.append(lines[index])
-        index += count or 1
-    return kept
+            candidates = [command for command in candidates if command.startswith(shown)]
+        if candidates and shown in typed:
+            return shown, end
+    return None
 
 
 def unwrap(lines: Sequence[str], width: int = PANE_WIDTH) -> list[str]:

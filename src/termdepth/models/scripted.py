@@ -95,8 +95,8 @@ class _Mind:
 
     def _read(self, node: Node) -> None:
         """Look for what the node should have shown. It counts as read when all of it is there."""
-        texts = list(self.state.output_after(node.id))
         wanted = {**node.captures, **({"": node.expect} if node.expect else {})}
+        texts = list(self.state.output_after(node.id)) if wanted else []
         found = {
             name: next((m for text in texts if (m := re.search(pattern, text, re.MULTILINE))), None)
             for name, pattern in wanted.items()
@@ -196,11 +196,8 @@ def _json(analysis: str, ids: Sequence[str], commands: Sequence[Mapping[str, obj
 
 def spoil(command: str) -> str:
     """The command with its first program name misspelt: it fails, and says so."""
-    return (
-        re.sub(r"\b([a-z])([a-z0-9_]*)\b(?!=)", r"\1\1\2", command, count=1)
-        if re.search(r"[a-z]", command)
-        else "false"
-    )
+    wrong = re.sub(r"\b([a-z])([a-z0-9_]*)\b(?!=)", r"\1\1\2", command, count=1)
+    return wrong if wrong != command else "false"
 
 
 def _look_around(state: Conversation) -> str:
