@@ -1,0 +1,101 @@
+"""The tables of record as data frames with every declared column, however little was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import pandas as pd
+
+from termdepth.data.schema import TABLES, Column, Table
+from termdepth.stats import d_rank_value
+
+Frames = dict[str, pd.DataFrame]
+
+
+def _c(name: str, type_: str, meaning: str) -> Column:
+    return Column(name, type_, "", meaning, "unknown")  # type: ignore[arg-type]
+
+
+# Frames of later stages (merging, replays, seed environments). They move to the declared schemas with their stages.
+REPLAYS = Table(
+    "replays",
+    "one segment and one change of its reference solution (App. F)",
+    (
+        _c("dataset", "string", "name of the dataset"),
+        _c("task", "string", "task"),
+        _c("segment", "int", "segment whose work is changed, from 1"),
+        _c(
+            "change",
+            "string",
+            "checks_before_work, previous_skipped, event_removed, key_step_removed or key_step_removed_then_next",
+        ),
+        _c("event", "string", "the event that is removed"),
+        _c("holds", "bool", "the checks report a failure, as they should; empty: the replay gave no result"),
+        _c("crashed", "bool", "the check script crashed instead"),
+    ),
+)
+PAIRS = Table(
+    "pairs",
+    "a task of ours and the original task of its seed environment (Figure 13)",
+    (
+        _c("dataset", "string", "dataset of our task"),
+        _c("task", "string", "our task"),
+        _c("original_dataset", "string", "dataset of the original task"),
+        _c("original_task", "string", "the original task"),
+    ),
+)
+SEGMENTS = Table(
+    "segments",
+    "one segment of a task (Table 9)",
+    (
+        _c("dataset", "string", "name of the dataset"),
+        _c("task", "string", "task"),
+        _c("segment", "int", "segment, from 1"),
+        _c("w_lines", "int", "lines of the segment's reference solution"),
+        _c("instruction_words", "int", "words of the segment's instruction"),
+        _c("stated_names", "int", "names that the checks rely on, stated in the instruction"),
+    ),
+)
+DERIVED: dict[str, Table] = {t.name: t for t in (REPLAYS, PAIRS, SEGMENTS)}
+
+_DTYPES = {"string": "object", "int": "float64", "float": "float64", "bool": "boolean"}
+
+
+def _prepared(frame: pd.DataFrame | None, table: Table) -> pd.DataFrame:
+    out = pd.DataFrame(index=frame.index if frame is not None else None)
+    for column in table.columns:
+        dtype = _DTYPES.get(column.type, "object")
+        if frame is not None and column.name in frame:
+            values = frame[column.name]
+        else:
+            values = pd.Series([None] * len(out), index=out.index, dtype="object")
+        out[column.name] = values.astype(dtype)  # type: ignore[call-overload]
+        if dtype == "object":
+            out[column.name] = out[column.name].where(out[column.name].notna(), None)
+    return out.reset_index(drop=True)
+
+
+def prepare(frames: Mapping[str, pd.DataFrame], inputs: Iterable[str]) -> Frames:
+    """The frames an item reads, each with its declared columns in order; one that is not there becomes empty.
+
+    Counts and measures are float64 with nan where empty, flags are nullable booleans, texts are None where empty.
+    `depth` gains `d_rank` and `d_first_rank`: the cap, inf above the largest cap, nan where unsolved (for ranks only).
+    """
+    prepared: Frames = {}
+    for name in inputs:
+        frame = _prepared(frames.get(name), TABLES.get(name) or DERIVED[name])
+        if name == "depth":
+            frame["d_rank"] = d_rank_value(frame["d"], frame["d_above"])
+            frame["d_first_rank"] = d_rank_value(frame["d_first"], frame["d_first_above"])
+        prepared[name] = frame
+    return prepared
+
+
+def solved(depth: pd.DataFrame) -> pd.DataFrame:
+    """The solved tasks."""
+    return depth[depth["solved"].fillna(False).astype(bool)]
+
+
+def true(flags: pd.Series) -> pd.Series:
+    """A nullable flag as plain true or false; empty counts as false."""
+    return flags.fillna(False).astype(bool)

@@ -1,0 +1,49 @@
+"""Write one item of the registry to its two files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from termdepth.data.io import write_atomically
+from termdepth.report.context import ReportContext
+from termdepth.report.frames import prepare
+from termdepth.report.registry import Item
+from termdepth.report.table import TableResult, missing
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def render(item: Item, frames: Mapping[str, pd.DataFrame], context: ReportContext, stem: Path) -> None:
+    """Write <stem>.csv and <stem>.md for a table, <stem>.png (200 dpi) and <stem>.svg for a figure, each whole or not at all.
+
+    Args:
+        frames: tables of record by name; one that is not there, or is empty, is data that is missing.
+        stem: path without suffix; its folder is made.
+
+    Where an item has no data it says so in its place: a one-row table, or a figure with the sentence.
+
+    Raises:
+        UserError: a file cannot be written.
+    """
+    if item.kind == "table":
+        built = item.builder()(prepare(frames, item.inputs), context)
+        table = missing(built) if isinstance(built, str) else built
+        assert isinstance(table, TableResult)
+        _write_text(stem.with_name(stem.name + ".csv"), table.to_csv())
+        _write_text(stem.with_name(stem.name + ".md"), table.to_markdown(item.title))
+        return
+    from termdepth.report import style  # matplotlib costs half a second: only where a figure is drawn
+
+    with style.applied():
+        built = item.builder()(prepare(frames, item.inputs), context)
+        figure = style.sentence_figure(built) if isinstance(built, str) else built
+        for suffix in item.files:
+            write_atomically(stem.with_name(stem.name + suffix), partial(style.save, figure, format_=suffix[1:]))
+
+
+def _write_text(path: Path, text: str) -> None:
+    write_atomically(path, lambda tmp: Path(tmp).write_text(text, encoding="utf-8"))

@@ -1,0 +1,1 @@
+"""The tables, grouped by subject. Each function takes (frames, context) and returns a TableResult, or a sentence."""
