@@ -246,12 +246,19 @@ class _Rule:
     kinds: frozenset[str]  # where the rule reads
     says_no: frozenset[str]  # where it says no; elsewhere it is unsure
     network: bool  # about the network: silent at run time where the task declares that it has none
+    words: tuple[str, ...]  # a text with none of these cannot match: much faster to see than the pattern
 
 
 def _rule(
-    name: str, pattern: str, kinds: frozenset[str], says_no: frozenset[str] = frozenset(), *, network: bool = False
+    name: str,
+    pattern: str,
+    kinds: frozenset[str],
+    says_no: frozenset[str] = frozenset(),
+    *,
+    words: str,
+    network: bool = False,
 ) -> _Rule:
-    return _Rule(name, re.compile(pattern, re.MULTILINE), kinds, says_no, network)
+    return _Rule(name, re.compile(pattern, re.MULTILINE), kinds, says_no, network, tuple(words.split()))
 
 
 def _command(names: str) -> str:
@@ -277,6 +284,7 @@ _PROSE = frozenset({"instruction"})
 _HEAVY = (
     r"torch|torchvision|torchaudio|tensorflow|tensorflow-gpu|vllm|jax\[cuda\w*\]|cupy(?:-cuda\w+)?|deepspeed|xformers"
 )
+_HEAVY_WORDS = "torch tensorflow vllm jax cupy deepspeed xformers"
 _API_HOSTS = (
     r"api\.(?:openai|anthropic|deepseek|mistral|cohere|groq|together|stripe|twilio|slack|telegram|github)\.\w+"
     r"|generativelanguage\.googleapis\.com|openrouter\.ai|bedrock\S*\.amazonaws\.com|hooks\.slack\.com"
@@ -297,26 +305,64 @@ _SERVICE = (
 )
 
 _RULES = (
-    _rule("gpu", _command("nvidia-smi|rocm-smi"), _RUN, _RUN),
-    _rule("gpu", r"--gpus[ =]", _SCRIPTS, _RUN),
-    _rule("gpu", r"\b(?:CUDA|GPUs?)\b", _PROSE),
-    _rule("systemd", _command("systemctl") + _SERVICE, _SCRIPTS, _RUN),
-    _rule("systemd", _command("journalctl|timedatectl|hostnamectl|loginctl|localectl|machinectl"), _RUN, _RUN),
-    _rule("systemd", r"\b(?:CMD|ENTRYPOINT|exec)\b.*?(?:/sbin/init|systemd/systemd)\b", _SCRIPTS, _SCRIPTS),
-    _rule("systemd", r"\bsystemctl\b", _PROSE),
-    _rule("privileged", r"--privileged\b|--cap-add\b", _SCRIPTS, _RUN),
-    _rule("privileged", _command("modprobe|insmod|losetup|dockerd|iptables|ip6tables|nft|kexec"), _RUN, _RUN),
-    _rule("privileged", _command("docker|podman") + r"[\s\"',]+(?:run|build|compose|exec|pull)\b", _RUN, _RUN),
-    _rule("privileged", _command("mount") + r"[^\n]*\bloop\b", _RUN, _RUN),
-    _rule("privileged", _command(r"mount|sysctl|unshare|qemu-system-\w+|ip (?:netns|link add)"), _RUN),
-    _rule("external_service", _API_HOSTS, _RUN, _RUN, network=True),
-    _rule("external_service", _KEYS, _RUN | _PROSE, network=True),
-    _rule("download", r"\btexlive-full\b|\bcuda-toolkit\b", _SCRIPTS, _SCRIPTS),
-    _rule("download", _installs(_HEAVY), _SCRIPTS, _RUN, network=True),
-    _rule("download", rf"^[ \t]*(?:{_HEAVY})[ \t]*(?:[=<>~!]=|$)", frozenset({"requirements"})),
-    _rule("download", _FETCHES, _SCRIPTS, network=True),
-    _rule("download", _command("curl|wget|git clone|aria2c") + rf"[^\n;&|]*?{_REMOTE}", _SCRIPTS, network=True),
-    _rule("build_time", _command(r"cargo build|make|cmake --build|ninja|bazel build|mvn|gradle|\./configure"), _BUILD),
+    _rule("gpu", _command("nvidia-smi|rocm-smi"), _RUN, _RUN, words="nvidia-smi rocm-smi"),
+    _rule("gpu", r"--gpus[ =]", _SCRIPTS, _RUN, words="--gpus"),
+    _rule("gpu", r"\b(?:CUDA|GPUs?)\b", _PROSE, words="CUDA GPU"),
+    _rule("systemd", _command("systemctl") + _SERVICE, _SCRIPTS, _RUN, words="systemctl"),
+    _rule(
+        "systemd", _command("journalctl|timedatectl|hostnamectl|loginctl|localectl|machinectl"), _RUN, _RUN, words="ctl"
+    ),
+    _rule(
+        "systemd",
+        r"\b(?:CMD|ENTRYPOINT|exec)\b.*?(?:/sbin/init|systemd/systemd)\b",
+        _SCRIPTS,
+        _SCRIPTS,
+        words="/sbin/init systemd/systemd",
+    ),
+    _rule("systemd", r"\bsystemctl\b", _PROSE, words="systemctl"),
+    _rule("privileged", r"--privileged\b|--cap-add\b", _SCRIPTS, _RUN, words="--privileged --cap-add"),
+    _rule(
+        "privileged",
+        _command("modprobe|insmod|losetup|dockerd|iptables|ip6tables|nft|kexec"),
+        _RUN,
+        _RUN,
+        words="modprobe insmod losetup dockerd tables nft kexec",
+    ),
+    _rule(
+        "privileged",
+        _command("docker|podman") + r"[\s\"',]+(?:run|build|compose|exec|pull)\b",
+        _RUN,
+        _RUN,
+        words="docker podman",
+    ),
+    _rule("privileged", _command("mount") + r"[^\n]*\bloop\b", _RUN, _RUN, words="loop"),
+    _rule(
+        "privileged",
+        _command(r"mount|sysctl|unshare|qemu-system-\w+|ip (?:netns|link add)"),
+        _RUN,
+        words="mount sysctl unshare qemu-system ip",
+    ),
+    _rule(
+        "external_service", _API_HOSTS, _RUN, _RUN, network=True, words="api. googleapis openrouter amazonaws hooks."
+    ),
+    _rule("external_service", _KEYS, _RUN | _PROSE, network=True, words="_KEY _TOKEN"),
+    _rule("download", r"\btexlive-full\b|\bcuda-toolkit\b", _SCRIPTS, _SCRIPTS, words="texlive-full cuda-toolkit"),
+    _rule("download", _installs(_HEAVY), _SCRIPTS, _RUN, network=True, words=_HEAVY_WORDS),
+    _rule("download", rf"^[ \t]*(?:{_HEAVY})[ \t]*(?:[=<>~!]=|$)", frozenset({"requirements"}), words=_HEAVY_WORDS),
+    _rule("download", _FETCHES, _SCRIPTS, network=True, words="download from_pretrained load_dataset ollama lfs"),
+    _rule(
+        "download",
+        _command("curl|wget|git clone|aria2c") + rf"[^\n;&|]*?{_REMOTE}",
+        _SCRIPTS,
+        network=True,
+        words="http",
+    ),
+    _rule(
+        "build_time",
+        _command(r"cargo build|make|cmake --build|ninja|bazel build|mvn|gradle|\./configure"),
+        _BUILD,
+        words="cargo make ninja bazel mvn gradle configure",
+    ),
 )
 
 _DOWNLOAD_SIZE = re.compile(r"\bdownload\w*\b[^.\n]{0,80}?\b(\d+(?:\.\d+)?)\s?([MG])i?B\b", re.IGNORECASE)
@@ -331,10 +377,12 @@ _PYTHON_RUNS = re.compile(
 
 def _scan(source: _Source, task: TaskInfo, limits: LightLimits) -> Iterator[Evidence]:
     """Of each rule one finding in this text: the first that says no, else the first."""
-    text = _logical(source.text) if source.kind != "instruction" else source.text
+    text = source.text if source.kind == "instruction" else _logical(source.text)
     offline = task.network == "no-network" and source.kind != "build"
     for rule in _RULES:
         if source.kind not in rule.kinds or (rule.network and offline):
+            continue
+        if not any(word in text for word in rule.words):
             continue
         first = None
         for match in rule.pattern.finditer(text):
