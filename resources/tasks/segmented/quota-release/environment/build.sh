@@ -47,7 +47,8 @@ note "Link the handbook"
 # The regression.
 sed -i 's/if mb <= free else/if mb < free else/' quota.py
 commit "Keep one megabyte in reserve on every disk"
-note "Describe the reserve"
+sed -i 's/^    return "allowed" if/    # The reserve is for the mail queue.\n&/' quota.py
+commit "Describe the reserve"
 note "Update the year"
 sed -i 's/^default = .*/default = 750/' limits.ini
 commit "Raise the default limit"
@@ -80,6 +81,7 @@ git config --unset core.logAllRefUpdates
 git remote add origin /mnt/quota.git
 rm -rf .git/logs
 
-# Another team's repository, beside which ours is to be published.
+# Where ours is to be published, as the machine's owner prepared it, and another team's repository beside it.
+git init -q --bare -b master /app/srv/quota.git
 git init -q --bare -b main /app/srv/payroll.git
 git push -q /app/srv/payroll.git "$base:refs/heads/main"

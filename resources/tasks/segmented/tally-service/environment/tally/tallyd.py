@@ -14,6 +14,7 @@ from urllib.parse import parse_qs, urlparse
 
 HOME = Path(__file__).resolve().parent
 DATA = HOME / "data" / "readings.json"
+FIELDS = ("id", "meter", "value", "unit")
 
 
 def settings():
@@ -61,7 +62,7 @@ class Tally:
 
     def store(self, received):
         taken = received[: int(self.get("server", "batch"))]
-        accepted = [r for r in taken if r["meter"] not in self.blocked]
+        accepted = [{k: r[k] for k in FIELDS} for r in taken if r["meter"] not in self.blocked]
         with self.lock:
             self.readings.update((r["id"], r) for r in accepted)
             self.unsaved += len(accepted)
@@ -116,7 +117,7 @@ class Handler(BaseHTTPRequestHandler):
             try:
                 self.answer(tally.store(json.loads(body)))
             except (ValueError, TypeError, KeyError) as error:
-                self.answer({"error": f"not a list of readings: {error!r}"}, 400)
+                self.answer({"error": f"not a list of readings as they must be: {error!r}"}, 400)
         else:
             self.answer({"error": "no such page"}, 404)
 

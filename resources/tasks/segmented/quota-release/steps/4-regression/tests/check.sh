@@ -11,8 +11,8 @@ culprit=""
 for commit in $(git rev-list --reverse v1.3..origin/main); do
   [ "$(answer "$commit")" = refused ] && culprit=$commit && break
 done
-undone=$(git diff "$culprit" "$culprit^" -- quota.py | git patch-id --stable | cut -d ' ' -f 1)
-done_since=$(git diff v1.4 main -- . 2> /dev/null | git patch-id --stable | cut -d ' ' -f 1)
+undone=$(git diff -U0 "$culprit" "$culprit^" -- . | git patch-id --stable | cut -d ' ' -f 1)
+done_since=$(git diff -U0 v1.4 main -- . 2> /dev/null | git patch-id --stable | cut -d ' ' -f 1)
 tar -xzf /app/release/quota-1.4.1.tar.gz -C "$work" 2> /dev/null
 released="$work/quota-1.4.1"
 

@@ -1,7 +1,9 @@
 #!/bin/bash
-git clone -q --bare /app/quota /app/srv/quota.git
-# The daemon hands out only repositories that are marked for it; --export-all would hand out the neighbours too.
+git -C /app/quota push -q /app/srv/quota.git main feature/grace v1.3 v1.4 v1.4.1
+# The daemon hands out only repositories that are marked for it; --export-all would hand out the neighbours too. And the
+# prepared repository points to a branch that is not there, so that a clone checks out nothing.
 # key-step: begin
+git -C /app/srv/quota.git symbolic-ref HEAD refs/heads/main
 touch /app/srv/quota.git/git-daemon-export-ok
 # key-step: end
 # event: begin start

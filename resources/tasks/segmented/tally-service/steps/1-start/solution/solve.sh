@@ -1,9 +1,10 @@
 #!/bin/bash
 cd /app/tally
 mkdir -p /app/reports
-# The pid file is from before the crash; its number now belongs to another process, so "start" does nothing.
+# The pid file is from before the crash; its number now belongs to another process, so "start" does nothing. Once it is gone,
+# the program ends at half a data file.
 # key-step: begin
-rm run/tally.pid
+rm run/tally.pid data/readings.json
 # key-step: end
 # event: begin start
 ./tallyctl start

@@ -7,5 +7,6 @@ value() { sed -n "s/.*\"$1\": \([^,}]*\).*/\1/p"; }
 expect_proc "tallyd runs" tallyd.py
 expect_eq "it answers" "$(health | value ok)" true bool
 expect_eq "it is the one tallyctl controls" "$(health | value pid)" "$(cat "$home/run/tally.pid")" int
+expect_eq "it starts empty" "$(health | value readings)" 0 int
 expect_eq "report: port" "$(field "$report" port)" "$port" int
 expect_eq "report: pid" "$(field "$report" pid)" "$(health | value pid)" int

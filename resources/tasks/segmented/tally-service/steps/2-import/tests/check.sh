@@ -9,7 +9,7 @@ base, page, kept = f"http://127.0.0.1:{sys.argv[1]}", "/readings", []
 while page:
     reply = json.load(urllib.request.urlopen(base + page, timeout=10))
     kept, page = kept + reply["readings"], reply["next"]
-wanted = json.load(open("/app/inbox/readings.json"))
+wanted = [{("meter" if k == "device" else k): v for k, v in r.items()} for r in json.load(open("/app/inbox/readings.json"))]
 print(sum(r not in kept for r in wanted))
 EOF
 )

@@ -4,7 +4,7 @@ most=$(python3 -c '
 import json
 total = {}
 for r in json.load(open("/app/inbox/readings.json")):
-    total[r["meter"]] = total.get(r["meter"], 0) + r["value"] / (1000 if r["unit"] == "Wh" else 1)
+    total[r["device"]] = total.get(r["device"], 0) + r["value"] / (1000 if r["unit"] == "Wh" else 1)
 print(max(total, key=lambda meter: total[meter]))')
 get() { curl -sS --max-time 10 "http://127.0.0.1:$port$1" 2>&1; }
 value() { sed -n "s/.*\"$1\": \([^,}]*\).*/\1/p"; }
