@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from termdepth.data.schema import Table
 from termdepth.errors import UserError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def to_arrow(rows: Iterable[Mapping[str, Any]], table: Table) -> pa.Table:
@@ -43,7 +46,12 @@ def write_table(rows: Iterable[Mapping[str, Any]], table: Table, path: str | Pat
     write_atomically(path, lambda tmp: pq.write_table(to_arrow(rows, table), tmp))
 
 
-def write_atomically(path: str | Path, write: Any) -> None:
+def write_text(text: str, path: str | Path) -> None:
+    """Write a text file, whole or not at all. Raises like `write_table`."""
+    write_atomically(path, lambda tmp: Path(tmp).write_text(text, encoding="utf-8"))
+
+
+def write_atomically(path: str | Path, write: Callable[[str], object]) -> None:
     """Call `write(temporary path)` and rename its result to `path`; on failure leave no trace of it."""
     path = Path(path)
     try:
@@ -88,3 +96,14 @@ def read_table(path: str | Path, table: Table) -> list[dict[str, Any]]:
 def read_tables(paths: Sequence[str | Path], table: Table) -> list[dict[str, Any]]:
     """The rows of several files, in the order given."""
     return [row for path in paths for row in read_table(path, table)]
+
+
+def read_frame(path: str | Path) -> pd.DataFrame:
+    """One file as a pandas DataFrame, whatever its table."""
+    try:
+        frame: pd.DataFrame = pq.read_table(path).to_pandas()
+    except (OSError, pa.ArrowInvalid) as e:
+        raise UserError(
+            f"not a readable Parquet file: {e}", where=path, hint="delete it and run snakemake again"
+        ) from e
+    return frame

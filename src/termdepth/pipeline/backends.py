@@ -7,12 +7,13 @@ from typing import Any
 
 from termdepth.config.models import Config, Dataset
 from termdepth.environments import backend
-from termdepth.environments.backend import sweep_all
+from termdepth.environments.backend import BackendChoice, sweep_all
+from termdepth.environments.image import ImageRecord
 
 __all__ = ["backend_for", "ensure_image", "environment_for", "sweep_all"]
 
 
-def backend_for(config: Config, dataset: Dataset) -> Any:
+def backend_for(config: Config, dataset: Dataset) -> BackendChoice:
     """The backend of a dataset and why.
 
     Raises:
@@ -24,22 +25,31 @@ def backend_for(config: Config, dataset: Dataset) -> Any:
     return choice
 
 
-def _options(config: Config, dataset: Dataset) -> dict[str, Any]:
-    return {
-        "network": dataset.network,
-        "memory_mb": dataset.memory_mb,
-        "cpus": dataset.cpus,
-        "pids": dataset.pids,
-        "base_images": dict(dataset.base_images),
-        "cache_dir": str((config.results / "images" / "cache").resolve()),
-    }
+_NETWORKS = {"none": "none", "full": "bridge"}
 
 
-def ensure_image(config: Config, dataset: Dataset, task_dir: Path) -> Any:
-    """Build the image of a task, or find it built."""
-    return backend.ensure_image(backend_for(config, dataset), task_dir, **_options(config, dataset))
+def _cache(config: Config) -> Path:
+    return (config.results / "images" / "cache").resolve()
 
 
-def environment_for(config: Config, dataset: Dataset, image: str) -> Any:
-    """Harbor's EnvironmentConfig for a task whose image is built."""
-    return backend.environment_config(backend_for(config, dataset), **_options(config, dataset))
+def ensure_image(config: Config, dataset: Dataset, task_dir: Path) -> ImageRecord:
+    """Build the image of a task, or find it built.
+
+    Raises:
+        UserError: it cannot be built, with the reason.
+    """
+    choice = backend_for(config, dataset)
+    return backend.ensure_image(choice, task_dir, cache_dir=_cache(config), base_images=dataset.base_images)
+
+
+def environment_for(config: Config, dataset: Dataset) -> Any:
+    """Harbor's EnvironmentConfig for the tasks of a dataset."""
+    return backend.environment_config(
+        backend_for(config, dataset),
+        network=_NETWORKS[dataset.network],
+        memory_mb=dataset.memory_mb,
+        cpus=dataset.cpus,
+        pids=dataset.pids,
+        base_images=dataset.base_images,
+        cache_dir=_cache(config),
+    )

@@ -138,7 +138,7 @@ class Measurer:
             return finished
         async with self._gate:
             self._ledger.check()
-            environment = environment_for(self._config, self._dataset, task.image)
+            environment = environment_for(self._config, self._dataset)
             record = await run_once(spec, environment, self._runs)
         self._ledger.add(record.row)
         cap = "no cap" if request.cap is None else f"cap {request.cap}"

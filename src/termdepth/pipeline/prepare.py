@@ -194,7 +194,7 @@ def validate_tasks(
             VALIDATION_SECONDS,
         )
         async with gate:
-            environment = environment_for(config, dataset, image["image"])
+            environment = environment_for(config, dataset)
             oracle = await run_reference(ref, "oracle", environment, folder, "1")
             noop = await run_reference(ref, "nop", environment, folder, "1")
         reason = why_not_admitted(ref.n_segments, oracle, noop)

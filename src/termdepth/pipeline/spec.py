@@ -22,6 +22,8 @@ STAGE_CODE: dict[str, tuple[str, ...]] = {
     "validate": ("environments", "harness", "data"),
     "measure": ("environments", "harness", "depth", "models", "data", "pipeline/measure.py"),
     "estimate": ("depth", "data", "pipeline/collect.py"),
+    "collect": ("data",),
+    "provenance": ("data", "pipeline/provenance.py"),
     "public": ("public.py", "data"),
     "report": ("report", "stats", "data"),
 }

@@ -1,0 +1,99 @@
+from termdepth.report.context import ReportContext
+from termdepth.report.registry import ITEMS
+
+CONTEXT = ReportContext.from_config(CONFIG).to_json()
+
+
+def collected(w):
+    """What is put together into one table of record."""
+    if w.table in ("tasks", "admission", "depth"):
+        return [f"{RESULTS}/{w.table}/{d}.parquet" for d in DATASETS]
+    return [f for d in DATASETS for f in measured(d, w.table)] + evaluated(w.table)
+
+
+rule collect_results:
+    input:
+        collected,
+    output:
+        table=f"{RESULTS}/data/{{table}}.parquet",
+    params:
+        spec=lambda w: spec("collect", datasets=DATASETS),
+    log:
+        f"{RESULTS}/logs/collect_results/{{table}}.log",
+    wildcard_constraints:
+        table="tasks|admission|depth|runs|turns",
+    message:
+        "Collecting the table {wildcards.table}"
+    script:
+        "../scripts/collect_results.py"
+
+
+rule read_public_results:
+    input:
+        [f for p in CONFIG.public_results for f in (p.trials, p.tasks) if f],
+    output:
+        rates=f"{RESULTS}/data/public_pass_rates.parquet",
+    params:
+        spec=spec("public", results=[p.model_dump(mode="json") for p in CONFIG.public_results]),
+    log:
+        f"{RESULTS}/logs/read_public_results.log",
+    message:
+        "Reading published results"
+    script:
+        "../scripts/read_public_results.py"
+
+
+for item in ITEMS.values():
+
+    rule:
+        name:
+            f"draw_{item.name}"
+        input:
+            [f"{RESULTS}/data/{table}.parquet" for table in item.inputs if table in TABLES],
+        output:
+            report(
+                f"{RESULTS}/{item.kind}s/{item.name}{item.files[0]}",
+                caption=f"../report/{item.name}.rst",
+                category=item.category,
+                labels={"what": item.title},
+            ),
+            f"{RESULTS}/{item.kind}s/{item.name}{item.files[1]}",
+        params:
+            spec=spec("report", item=item.name, context=CONTEXT),
+            item=item.name,
+        log:
+            f"{RESULTS}/logs/draw/{item.name}.log",
+        message:
+            f"Drawing {item.title}"
+        script:
+            "../scripts/draw_item.py"
+
+
+rule write_provenance:
+    input:
+        runs=f"{RESULTS}/data/runs.parquet",
+        admission=f"{RESULTS}/data/admission.parquet",
+    output:
+        report(
+            f"{RESULTS}/provenance.md",
+            caption="../report/provenance.rst",
+            category="7 How the numbers were made",
+            labels={"what": "Config, versions, harness, runs"},
+        ),
+    params:
+        spec=lambda w: spec("provenance", config=config),
+    log:
+        f"{RESULTS}/logs/write_provenance.log",
+    message:
+        "Writing how the numbers were made"
+    script:
+        "../scripts/write_provenance.py"
+
+
+def all_results():
+    """Everything that `snakemake` makes."""
+    return [
+        *(f"{RESULTS}/data/{table}.parquet" for table in ("tasks", "admission", "depth", "runs", "turns")),
+        *(f"{RESULTS}/{item.kind}s/{item.name}{suffix}" for item in ITEMS.values() for suffix in item.files),
+        f"{RESULTS}/provenance.md",
+    ]

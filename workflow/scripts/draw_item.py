@@ -1,0 +1,18 @@
+from pathlib import Path
+
+from termdepth.config import parse_config
+from termdepth.data import read_frame
+from termdepth.pipeline.job import job
+from termdepth.report.context import ReportContext
+from termdepth.report.registry import ITEMS
+from termdepth.report.render import render
+
+with job(snakemake):
+    config = parse_config(snakemake.config, where="config")
+    frames = {Path(path).stem: read_frame(path) for path in snakemake.input}
+    render(
+        ITEMS[snakemake.params.item],
+        frames,
+        ReportContext.from_config(config),
+        Path(snakemake.output[0]).with_suffix(""),
+    )
