@@ -1,0 +1,312 @@
+"""`termdepth`: one task at a time, with the library that the pipeline uses."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from termdepth import __version__
+from termdepth.errors import UserError
+
+if TYPE_CHECKING:
+    from termdepth.config.models import Config, Dataset, ModelEntry
+    from termdepth.harness.record import TaskRef
+
+WORK_COLUMNS = ("task", "w_lines", "w_naive_lines", "w_tokens", "w_chars", "w_fallback", "n_segments", "problem")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command. Returns the exit status: 0 done, 1 not passed or the user's error, 2 wrong usage."""
+    args = _parser().parse_args(argv)
+    try:
+        status: int = args.command(args)
+    except UserError as e:
+        for line in str(e).splitlines():
+            print(f"termdepth: {line}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("termdepth: stopped; finished runs are kept", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 0
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="termdepth", description="How deep is this terminal task? One task at a time; for datasets use snakemake."
+    )
+    parser.add_argument("--version", action="version", version=f"termdepth {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def command(
+        name: str, run: Callable[[argparse.Namespace], int], about: str, task: str | None
+    ) -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, help=about, description=about)
+        sub.set_defaults(command=run)
+        if task:
+            sub.add_argument(
+                "task", type=Path, metavar=task, help="folder of a Harbor task" if task == "TASK" else None
+            )
+        sub.add_argument("--json", action="store_true", help="one JSON object a line, for machines")
+        return sub
+
+    def containers(sub: argparse.ArgumentParser) -> None:
+        sub.add_argument(
+            "--config", type=Path, default=Path("config/config.yaml"), help="where models and limits are read"
+        )
+        sub.add_argument("--backend", choices=("auto", "docker", "sandbox"), help="instead of the config's")
+        sub.add_argument("--trusted", action="store_true", help="you vouch for the task: the sandbox may run it")
+        sub.add_argument("--results", type=Path, help="folder for runs, instead of the config's")
+
+    command("work", _work, "Count the work W of a task's reference solution, or of every task below a folder.", "PATH")
+    containers(
+        command("validate", _validate, "Check that the oracle gets full marks and doing nothing gets zero.", "TASK")
+    )
+    run = command("run", _run, "Run one model on a task, once.", "TASK")
+    containers(run)
+    run.add_argument("--model", required=True, help="id of a model in the config, or a LiteLLM name")
+    run.add_argument("--cap", type=_positive, help="turn cap to state")
+    run.add_argument("--attempt", type=_positive, default=1, help="number of the run; a finished one is not made again")
+    depth = command("depth", _depth, "Measure the depth D of a task by runs under stated turn caps.", "TASK")
+    containers(depth)
+    depth.add_argument("--model", help="first model, instead of the config's")
+    depth.add_argument("--second", help="second model, instead of the config's; `none` for none")
+    clean = command("clean", _clean, "Remove what killed runs left: containers, unfinished run folders.", None)
+    clean.add_argument("--results", type=Path, default=Path("results"), help="results folder to clean")
+    clean.add_argument("--images", action="store_true", help="also remove the built images of the sandbox")
+    return parser
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("must be 1 or more")
+    return value
+
+
+def _print(values: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(values, default=lambda v: v.isoformat() if isinstance(v, datetime) else str(v)))
+        return
+    width = max(map(len, values))
+    for key, value in values.items():
+        if value is not None:
+            print(f"{key:<{width}}  {value}")
+
+
+# --- commands
+
+
+def _work(args: argparse.Namespace) -> int:
+    from termdepth.tasks.rows import task_rows
+
+    rows = task_rows(args.task)
+    if args.json:
+        for row in rows:
+            print(json.dumps({k: row[k] for k in WORK_COLUMNS}))
+        return 0
+    found = list(rows)
+    if not found:
+        raise UserError("no task in this folder", where=args.task, hint="a task is a folder with a task.toml in it")
+    width = max(len(r["task"]) for r in found)
+    print(f"{'task':<{width}}  {'lines':>6}  {'tokens':>7}  {'chars':>7}")
+    for r in found:
+        if r["w_lines"] is None:
+            print(f"{r['task']:<{width}}  {r['problem'] or 'no reference solution'}")
+        else:
+            note = f"  {r['w_fallback']}" if r["w_fallback"] else ""
+            print(f"{r['task']:<{width}}  {r['w_lines']:>6}  {r['w_tokens']:>7}  {r['w_chars']:>7}{note}")
+    return 0
+
+
+def _validate(args: argparse.Namespace) -> int:
+    config, dataset = _config(args)
+    admission = _admission(config, dataset)[1]
+    _print(
+        {
+            k: admission[k]
+            for k in (
+                "task",
+                "backend",
+                "admitted",
+                "reason",
+                "oracle_segments",
+                "noop_reward",
+                "build_seconds",
+                "seconds",
+            )
+        },
+        args.json,
+    )
+    return 0 if admission["admitted"] else 1
+
+
+def _run(args: argparse.Namespace) -> int:
+    import asyncio
+
+    from termdepth.depth.protocol import RunRequest
+    from termdepth.pipeline.measure import Measurer
+
+    config, dataset = _config(args, first=args.model)
+    task = _task(config, dataset)
+    model = config.role("first")
+    assert model is not None
+
+    async def work() -> Any:
+        measurer = Measurer(config, dataset, threads=1, say=_say)
+        phase = "uncapped" if args.cap is None else "probe"
+        return await measurer.run(task, model, phase, RunRequest("probe", args.cap, args.attempt))
+
+    row = asyncio.run(work()).row
+    keys = (
+        "task model cap outcome label passed segments_passed n_segments turns minutes input_tokens output_tokens "
+        "context_tokens cost_usd error path"
+    )
+    _print({k: row[k] for k in keys.split()}, args.json)
+    return 0 if row["passed"] else 1
+
+
+def _depth(args: argparse.Namespace) -> int:
+    from termdepth.depth.protocol import Phase
+    from termdepth.pipeline.collect import depth_rows
+    from termdepth.pipeline.measure import measure, protocol_of
+    from termdepth.pipeline.truth import plan_depths
+
+    config, dataset = _config(args, first=args.model, second=args.second)
+    task_row, admission = _admission(config, dataset)
+    task = _task(config, dataset)
+    runs: list[dict[str, Any]] = []
+    phases: tuple[Phase, ...] = ("uncapped", "probe", "second")
+    for phase in phases:
+        runs += measure(config, dataset, [task], phase, runs, threads=1, say=_say)[0]
+    row = depth_rows([task_row], [admission | {"admitted": True}], runs, protocol_of(config), plan_depths([task_row]))[
+        0
+    ]
+    above = f">{config.protocol.caps[-1]}" if row["d_above"] else None
+    values = {
+        "task": row["task"],
+        "solved": row["solved"],
+        "D": above or row["d"],
+        "depth_in": f"({row['d_lower']}, {row['d']}]" if row["d"] else None,
+        "D_first_model": above or row["d_first"],
+        "N": row["n"],
+        "R": row["r"],
+        "W": row["w_lines"],
+        "known_depth": row["plan_depth"],
+        "runs": row["runs"],
+        "cost_usd": row["cost_usd"],
+    }
+    _print(values, args.json)
+    return 0 if row["solved"] else 1
+
+
+def _clean(args: argparse.Namespace) -> int:
+    from termdepth.pipeline.backends import sweep_all
+
+    containers = sweep_all()
+    partial = [p for p in (args.results / "runs").rglob("partial-*") if p.is_dir()] if args.results.is_dir() else []
+    partial = [p for p in partial if not _alive(p.name)]
+    for path in partial:
+        shutil.rmtree(path, ignore_errors=True)
+    images = args.results / "images" / "cache"
+    freed = sum(p.stat().st_size for p in images.rglob("*") if p.is_file()) if args.images and images.is_dir() else 0
+    if args.images:
+        shutil.rmtree(images, ignore_errors=True)
+    _print({"containers": len(containers), "unfinished_runs": len(partial), "image_bytes": freed}, args.json)
+    return 0
+
+
+def _alive(name: str) -> bool:
+    """Whether the process that writes `partial-<pid>-…` is still there."""
+    return Path(f"/proc/{name.split('-')[1]}").exists()
+
+
+# --- one task as a dataset
+
+
+def _say(line: str) -> None:
+    print(line.strip(), file=sys.stderr, flush=True)
+
+
+def _config(args: argparse.Namespace, first: str | None = None, second: str | None = None) -> tuple[Config, Dataset]:
+    """The config with this one task as its only dataset: settings of the dataset it belongs to, if it is in one."""
+    from termdepth.config.load import load_config
+    from termdepth.config.models import Dataset
+
+    config = load_config(args.config)
+    if not (args.task / "task.toml").is_file():
+        raise UserError("not a task: there is no task.toml", where=args.task, hint="name the folder of one Harbor task")
+    path = args.task.resolve()
+    owner = next((d for d in config.datasets if path.is_relative_to(d.path.resolve())), None)
+    settings = owner.model_dump() if owner else {"name": "tasks", "kind": "human"}
+    dataset = Dataset.model_validate(
+        settings
+        | {
+            "path": args.task,
+            "tasks": ["*"],
+            "sample": "all",
+            "trusted": args.trusted or settings.get("trusted", False),
+        }
+    )
+    models = [_model(config, "first", first), *([_model(config, "second", second)] if second != "none" else [])]
+    update = {"datasets": [dataset], "models": [m for m in models if m], "public_results": []}
+    if args.backend:
+        update["backend"] = args.backend
+    update["results"] = args.results or config.results / "cli"
+    return config.model_copy(update=update), dataset
+
+
+def _model(config: Config, role: Any, name: str | None) -> ModelEntry | None:
+    """The model of a role: the config's, or the one named, by id or by LiteLLM name."""
+    from termdepth.config.models import ModelEntry
+
+    if name is None:
+        found = config.role(role)
+        return found.model_copy(update={"roles": [role]}) if found else None
+    listed = next((m for m in config.models if m.id == name), None)
+    if listed:
+        return listed.model_copy(update={"roles": [role]})
+    if "/" not in name:
+        known = ", ".join(m.id for m in config.models)
+        raise UserError(
+            f"no model {name!r}", where="--model", hint=f"a LiteLLM name (provider/model), or one of {known}"
+        )
+    return ModelEntry(id=name.replace("/", "-").replace(":", "-"), litellm=name, roles=[role])
+
+
+def _task_row(dataset: Dataset) -> dict[str, Any]:
+    from termdepth.pipeline.prepare import list_tasks
+
+    return list_tasks(dataset)[0]
+
+
+def _admission(config: Config, dataset: Dataset) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The task's rows of `tasks` and of `admission`."""
+    from termdepth.pipeline.prepare import build_images, validate_tasks
+
+    row = _task_row(dataset)
+    images = build_images(config, dataset, [row], say=_say)
+    return row, validate_tasks(config, dataset, [row], images, threads=1, say=_say)[0]
+
+
+def _task(config: Config, dataset: Dataset) -> TaskRef:
+    from termdepth.pipeline.measure import task_refs
+    from termdepth.pipeline.prepare import build_images
+
+    row = _task_row(dataset)
+    image = build_images(config, dataset, [row], say=lambda _: None)[0]
+    if image["problem"]:
+        raise UserError(f"no image: {image['problem']}", where=row["task"])
+    return task_refs(dataset, [row], [image | {"admitted": True}])[0]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
