@@ -124,7 +124,8 @@ def _comment_lines(text: str, lines: list[str], hashes: list[int]) -> int:
         raise _NotParsed(f"line {text.count(chr(10), 0, error.offset) + 1}: {error.what}") from None
     except RecursionError:
         raise _NotParsed("substitutions are nested too deeply") from None
-    masked = (mask(text, seen) + "\n").encode("utf-8", errors="replace")
+    # Bash drops a NUL, the parser takes it for the end of the script.
+    masked = (mask(text, seen).replace("\0", "_") + "\n").encode("utf-8", errors="replace")
     root = _parser().parse(masked).root_node
     if root.has_error:
         raise _NotParsed(f"line {_first_error(root) + 1}: syntax error")
