@@ -95,7 +95,8 @@ def _rows(path: Path, needed: Sequence[str]) -> Iterator[tuple[int, dict[str, st
     except UnicodeDecodeError as error:
         raise UserError(f"not UTF-8 text: {error.reason} at byte {error.start}", where=path) from error
     except csv.Error as error:
-        raise UserError(f"not CSV: {error}", where=f"{path}:{reader.line_num}") from error
+        # The reader has not counted the line that it failed on.
+        raise UserError(f"not CSV: {error}", where=f"{path}:{reader.line_num + 1}") from error
 
 
 def _text(row: dict[str, str], column: str, path: Path, line: int) -> str:

@@ -213,6 +213,36 @@ class _Study:
                     if not run.passed:
                         self.runs[-1]["segments_passed"] = min(passes, segments - 1)
 
+    def merge(self, number: int) -> None:
+        """Runs of the first model on merged tasks, from the original D downward."""
+        solved = [t for t in self.depth if t["dataset"] == "Ours" and t["d_first"]][:number]
+        for task in solved:
+            need = round(task["d_first"] * float(self.rng.choice([0.45, 0.8, 0.9, 1.3])))
+            for cap in sorted((c for c in self.protocol.caps if c <= task["d_first"]), reverse=True):
+                pair = [self.run("Ours", task["task"], FIRST, "merged", cap, a, need, 1, 0.9) for a in (1, 2)]
+                if not any(r.passed for r in pair):
+                    break
+
+    def replays(self, tasks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        holds = {"checks_before_work": 0.998, "previous_skipped": 0.92, "event_removed": 0.96,
+                 "key_step_removed": 0.99, "key_step_removed_then_next": 0.84}  # fmt: skip
+        return [
+            {"dataset": "Ours", "task": t["task"], "segment": s, "change": change, "event": None,
+             "holds": bool(self.rng.random() < p) if self.rng.random() > 0.02 else None,
+             "crashed": bool(self.rng.random() < 0.01)}
+            for t in tasks for s in range(1, t["n_segments"] + 1) for change, p in holds.items()
+            if not (change == "previous_skipped" and s == 1)
+            and not (change == "key_step_removed_then_next" and s == t["n_segments"])
+            and not (change == "event_removed" and self.rng.random() > 0.25)
+        ]  # fmt: skip
+
+    def segments(self, tasks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [
+            {"dataset": "Ours", "task": t["task"], "segment": s, "w_lines": int(self.rng.lognormal(3.9, 0.7)) + 1,
+             "instruction_words": int(self.rng.normal(234, 60)), "stated_names": int(self.rng.normal(14, 4))}
+            for t in tasks for s in range(1, t["n_segments"] + 1)
+        ]  # fmt: skip
+
 
 def fake_study(seed: int = 0) -> tuple[dict[str, pd.DataFrame], ReportContext]:
     """Tables of record by name, and their context: 839 tasks in 7 datasets as in the paper, 10 calibration tasks."""
@@ -227,7 +257,17 @@ def fake_study(seed: int = 0) -> tuple[dict[str, pd.DataFrame], ReportContext]:
              "static-chain-b": 2, "control-6-a": 6, "control-6-b": 6, "control-10-a": 10, "control-10-b": 10}  # fmt: skip
     for index, (name, plan) in enumerate(plans.items()):
         study.task(calibration, index, name, True, plan)
+    study.merge(25)
+    mine = [t for t in study.depth if t["dataset"] == "Ours"]
     frames = {
+        "replays": pd.DataFrame(study.replays(mine)),
+        "segments": pd.DataFrame(study.segments(mine)),
+        "pairs": pd.DataFrame(
+            [
+                {"dataset": "Ours", "task": t["task"], "original_dataset": "TW", "original_task": f"tw-{i:03d}"}
+                for i, t in enumerate(mine)
+            ]
+        ),
         "runs": pd.DataFrame(study.runs),
         "depth": pd.DataFrame(study.depth),
         "tasks": pd.DataFrame(study.tasks),

@@ -60,6 +60,9 @@ def _figure(name: str, title: str, category: str, inputs: str, build: str) -> It
     return Item(name, "figure", title, category, tuple(inputs.split()), f"termdepth.report.figures.{build}")
 
 
+_DIFFICULTY = "depth public_pass_rates runs"
+
+# In the order in which the report shows them.
 _ALL = (
     _table("table1", "Audit of the datasets (Table 1)", AUDIT, "depth", "audit:table1"),
     _figure("figure3", "Depth and work (Figure 3)", AUDIT, "depth", "plane:figure3"),
@@ -67,9 +70,6 @@ _ALL = (
     _figure("n_against_d", "Turns without a cap against depth", AUDIT, "depth", "plane:n_against_d"),
     _table("table6", "Runs without a cap (Table 6)", AUDIT, "depth", "audit:table6"),
     _table("depth", "Every task", AUDIT, "depth", "record:depth"),
-    _figure(
-        "admission_funnel", "From candidates to sampled tasks", AUDIT, "tasks admission", "sampling:admission_funnel"
-    ),
     _figure("figure8", "Pass rate by difficulty rating (Figure 8)", PUBLIC, "public_pass_rates", "public:figure8"),
     _figure(
         "pass_rate_against_lines",
@@ -78,7 +78,35 @@ _ALL = (
         "public_pass_rates",
         "public:pass_rate_against_lines",
     ),
+    _table(
+        "public_correlations",
+        "What published pass rates go with",
+        PUBLIC,
+        "public_pass_rates",
+        "difficulty:public_correlations",
+    ),
+    _figure("figure4", "Depth against difficulty (Figure 4)", DIFFICULTY, _DIFFICULTY, "difficulty:figure4"),
+    _table("correlations", "Depth against difficulty, in numbers", DIFFICULTY, _DIFFICULTY, "difficulty:correlations"),
+    _table("power", "What a sample of this size can show", DIFFICULTY, _DIFFICULTY, "difficulty:power"),
+    _figure("figure5", "Segments merged into one instruction (Figure 5)", OURS, "depth runs", "segmented:figure5"),
+    _table("table8", "Replays with a part removed (Table 8)", OURS, "replays", "segmented:table8"),
+    _table("table9", "Statistics of the tasks (Table 9)", OURS, "tasks admission segments", "segmented:table9"),
+    _figure("figure13", "Ours against the original tasks (Figure 13)", OURS, "depth pairs", "segmented:figure13"),
+    _table("table2", "Evaluated models (Table 2)", MODELS, "runs", "evaluation:table2"),
+    _figure("figure6", "Runs segment by segment (Figure 6)", MODELS, "runs", "models:figure6"),
+    _figure("figure14", "How runs end (Figure 14)", MODELS, "runs", "models:figure14"),
+    _table("outcomes", "How runs end, in numbers", MODELS, "runs", "evaluation:outcomes"),
+    _figure("figure9", "Other measures of work (Figure 9)", ROBUST, "depth", "robust:figure9"),
+    _figure("figure10", "Effect of the second model (Figure 10)", ROBUST, "depth", "robust:figure10"),
+    _figure("figure11", "Difficulty, with each set of models (Figure 11)", ROBUST, _DIFFICULTY, "difficulty:figure11"),
+    _figure("figure12", "Tasks whose runs never fail (Figure 12)", ROBUST, _DIFFICULTY, "difficulty:figure12"),
     _table("runs_used", "Runs, cost and time", RECORD, "runs", "record:runs_used"),
+    _figure(
+        "admission_funnel", "From candidates to sampled tasks", RECORD, "tasks admission", "sampling:admission_funnel"
+    ),
+    _table("table3", "Settings of the harness (Table 3)", RECORD, "tasks", "sampling:table3"),
+    _table("table4", "Groups to sample by (Table 4)", RECORD, "admission", "sampling:table4"),
+    _table("table5", "Sample against the whole dataset (Table 5)", RECORD, "depth tasks", "sampling:table5"),
 )
 
 ITEMS: dict[str, Item] = {item.name: item for item in _ALL}

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from termdepth.report import style
 from termdepth.report.context import ReportContext
 from termdepth.report.frames import Frames
-from termdepth.report.tables.levels import level_order
+from termdepth.report.levels import level_order
 from termdepth.stats import mean_by_level, spearman
 
 NOTHING = "No published pass rates are given (config: public_results)."

@@ -1,0 +1,165 @@
+"""The numbers behind Figures 4, 8, 11 and 12, and what a sample of this size can show."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from termdepth.report.context import ReportContext
+from termdepth.report.difficulty import Test, failed_run_tests, main_tests, model_set_tests, paper_value
+from termdepth.report.frames import Frames
+from termdepth.report.levels import level_order
+from termdepth.report.table import Col, Row, TableResult
+from termdepth.stats import Correlation, expected_interval, rank_partial_correlation, spearman
+
+NOTHING = (
+    "No dataset has both a measured D and pass rates of other models: "
+    "give published ones (config: public_results) or evaluate models on it."
+)
+NO_PUBLIC = "No published pass rates are given (config: public_results)."
+
+_RESULT = (
+    Col("n", "Tasks"),
+    Col("rho", "ρ", digits=2),
+    Col("ci_low", "from", digits=2),
+    Col("ci_high", "to", digits=2),
+    Col("p_value", "p", digits=4),
+)
+CORRELATIONS = (
+    Col("sample", "Sample", "text"),
+    Col("y", "Of", "text"),
+    Col("x", "with", "text"),
+    Col("given", "given", "text"),
+    Col("d_from", "D from", "text"),
+    Col("tasks", "Tasks used", "text"),
+    Col("ranks", "Ranks", "text"),
+    *_RESULT,
+    Col("paper_rho", "Paper ρ", digits=2),
+    Col("paper_ci_low", "from", digits=2),
+    Col("paper_ci_high", "to", digits=2),
+    Col("paper_n", "Tasks"),
+    Col("difference", "Difference", digits=2),
+    Col("note", "Note", "text"),
+)
+
+
+def _result(result: Correlation) -> Row:
+    return {
+        "n": result.n,
+        "rho": result.rho,
+        "ci_low": result.ci_low,
+        "ci_high": result.ci_high,
+        "p_value": result.p_value,
+        "note": result.note,
+    }
+
+
+def _row(test: Test, context: ReportContext) -> Row:
+    theirs = paper_value(test, context) or {}
+    rho = theirs.get("rho")
+    return {
+        "sample": test.sample,
+        "y": test.y + (" (second model left out)" if test.without_second and test.y == "pass rate" else ""),
+        "x": test.x,
+        "given": test.given,
+        "d_from": "both models" if test.model_set == "both" else "first model",
+        "tasks": test.tasks,
+        "ranks": "all together" if test.pooling == "ranks" else "within dataset",
+        **_result(test.result),
+        **{f"paper_{k}": theirs.get(k) for k in ("rho", "ci_low", "ci_high", "n")},
+        "difference": test.result.rho - rho if isinstance(rho, float) else None,
+    }
+
+
+def correlations(frames: Frames, context: ReportContext) -> TableResult | str:
+    """Every rank partial correlation of depth with difficulty, with intervals, beside the paper's."""
+    tests = main_tests(frames, context)
+    if not tests:
+        return NOTHING
+    tests += [t for t in failed_run_tests(frames, context) if t.tasks == "R = 1"]
+    tests += model_set_tests(frames, context)
+    rows = [_row(test, context) for test in tests]
+    columns = [
+        c
+        for c in CORRELATIONS
+        if not c.name.startswith(("paper_", "difference", "note")) or any(r[c.name] not in (None, "") for r in rows)
+    ]
+    return TableResult(columns, rows)
+
+
+PUBLIC = (
+    Col("dataset", "Dataset", "text"),
+    Col("source", "Source", "text"),
+    Col("y", "Of", "text"),
+    Col("x", "with", "text"),
+    Col("given", "given", "text"),
+    *_RESULT,
+    Col("note", "Note", "text"),
+)
+
+
+def public_correlations(frames: Frames, context: ReportContext) -> TableResult | str:
+    """Published pass rate with the author's rating, and with lines of the solution given observed turns and the reverse."""
+    rates = frames["public_pass_rates"].dropna(subset=["rate"])
+    if rates.empty:
+        return NO_PUBLIC
+    rows: list[Row] = []
+    settings: dict[str, Any] = {"n_boot": context.n_boot, "seed": context.seed}
+    for (dataset, source), tasks in rates.groupby(["dataset", "source"], sort=False):
+        order = {label: i for i, label in enumerate(level_order(tasks["author_rating"]))}
+        rating = tasks["author_rating"].map(order).astype(float)
+        rate, lines, turns = tasks["rate"], tasks["w_naive_lines"], tasks["turns"]
+        for x, given, result in (
+            ("author rating", "", spearman(rate, rating, **settings)),
+            ("W", "", spearman(rate, lines, **settings)),
+            ("observed turns", "", spearman(rate, turns, **settings)),
+            ("W", "observed turns", rank_partial_correlation(rate, lines, [turns], **settings)),
+            ("observed turns", "W", rank_partial_correlation(rate, turns, [lines], **settings)),
+        ):
+            rows.append(
+                {
+                    "dataset": context.dataset_label(str(dataset)),
+                    "source": source,
+                    "y": "pass rate",
+                    "x": x,
+                    "given": given,
+                    **_result(result),
+                }
+            )
+    columns = [c for c in PUBLIC if c.name != "note" or any(r["note"] for r in rows)]
+    return TableResult(columns, rows)
+
+
+POWER = (
+    Col("sample", "Sample", "text"),
+    Col("n", "Tasks"),
+    Col("if_rho", "If ρ is", digits=2),
+    Col("ci_low", "from", digits=2),
+    Col("ci_high", "to", digits=2),
+    Col("excludes_zero", "Excludes 0", "text"),
+)
+
+
+def power(frames: Frames, context: ReportContext) -> TableResult | str:
+    """How wide the intervals of Figure 4 are to be expected at the number of tasks at hand, for some true values of rho."""
+    sizes = {t.sample: t.result.n for t in main_tests(frames, context) if (t.y, t.x) == ("pass rate", "D")}
+    rates = frames["public_pass_rates"].dropna(subset=["rate"])
+    for dataset, tasks in rates.groupby("dataset", sort=False):
+        sizes.setdefault(f"{context.dataset_label(str(dataset))}, if all its published tasks were solved", len(tasks))
+    if not sizes:
+        return NOTHING
+    rows: list[Row] = []
+    for sample, n in sizes.items():
+        for rho in (-0.2, -0.3, -0.4, -0.5):
+            low, high = expected_interval(rho, n, n_covariates=1)
+            rows.append(
+                {
+                    "sample": sample,
+                    "n": n,
+                    "if_rho": rho,
+                    "ci_low": low,
+                    "ci_high": high,
+                    "excludes_zero": "" if math.isnan(high) else "yes" if high < 0 else "no",
+                }
+            )
+    return TableResult(POWER, rows)
