@@ -84,6 +84,25 @@ def only_one(lock: Path, cancel: Cancel | None = None) -> Iterator[None]:
         yield
 
 
+def windows_scripts(context: Path) -> list[str]:
+    """Scripts of a build context whose first line ends as on Windows: Linux then finds no interpreter for them."""
+    found = []
+    for name in context_files(context):
+        path = context / name
+        if path.is_file():
+            with path.open("rb") as f:
+                head = f.read(256)
+            if head.startswith(b"#!") and head.partition(b"\n")[0].endswith(b"\r"):
+                found.append(name)
+    return found
+
+
+def crlf_hint(context: Path) -> str | None:
+    """What to say when a build failed and a script has Windows line ends."""
+    names = windows_scripts(context)
+    return f"Windows line ends in {', '.join(names)}" if names else None
+
+
 def read_text(path: Path) -> str:
     """A text file's content.
 

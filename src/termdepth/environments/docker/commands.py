@@ -42,9 +42,10 @@ while [ $round -lt 20 ]; do
       [ "$4" = "$leader" ] && doomed="$doomed$pid " found=1
     done
   done 2>/dev/null
-  [ -n "$found" ] || exit 0
+  [ -n "$found" ] || break
   for p in $doomed; do kill -9 "$p"; done 2>/dev/null
 done
+echo done
 """
 
 # What the channel's bash evaluates. Each answer ends, on both streams, with NUL token [status] NUL. Sent over stdin
@@ -142,8 +143,9 @@ class _Run:
         if killed:
             self._kill()
         code = 137 if killed else self._final_code()
-        if code == 126 and self._leader is None:  # the engine's own message comes as output
-            return Result("", f"cannot start the command: {self._out.text()}{self._err.text()}", 126)
+        if not (self._leader or "").isdigit() and not killed:  # never ran; what comes is the engine's own message
+            why = self._out.text().strip() or self._leader or f"the engine gave {code}"
+            return Result("", f"cannot start the command: {why}\n", 126)
         return Result(self._out.text(), self._err.text(), code, killed)
 
     def _take(self, data: bytes) -> None:
@@ -197,7 +199,12 @@ def kill_family(api: Any, container: str, leader: str) -> None:
     """Kill the processes of the session that `leader` (a number inside) leads, and all its descendants."""
     with contextlib.suppress(APIError):
         exec_id = api.exec_create(container, ["/bin/sh", "-c", _KILL, "sh", leader], user="0")["Id"]
-        api.exec_start(exec_id)
+        stream = start_exec(api, exec_id)
+        # Its word is enough: its end can be reported seconds late, when a daemon holds the killed command's pipes.
+        said = b""
+        while b"done" not in said and (data := stream.read(_START_GRACE)):
+            said += data
+        stream.close()
 
 
 class ChannelBroken(RuntimeError):

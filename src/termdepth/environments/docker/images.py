@@ -28,6 +28,7 @@ _FORMAT = "docker-image-1"  # change it when the same context would give another
 _REPOSITORY = "termdepth/image"
 _DOCKERFILE = ".termdepth.Dockerfile"
 _SHOWN_LINES = 20
+_NEEDS_BUILDKIT = "this needs BuildKit: build it yourself and name the image as docker_image in task.toml"
 
 # terminus-2 works in tmux and asks for bash.
 _HAS_TOOLS = "command -v tmux >/dev/null && command -v bash >/dev/null"
@@ -156,13 +157,13 @@ def _build(context: IO[bytes], source: Source, where: str, cancel: Cancel | None
             lines += [line for line in text.splitlines() if line.strip()]
             del lines[:-200]
             if "error" in event:
-                raise _build_failed(lines, where)
+                raise _build_failed(lines, source, where)
             if match := re.match(r"Successfully built (\w+)", text):
                 image = match[1]
             if aux := (event.get("aux") or {}).get("ID"):
                 image = aux
     if image is None:
-        raise _build_failed(lines, where)
+        raise _build_failed(lines, source, where)
     return image
 
 
@@ -202,14 +203,13 @@ def _build_events(context: IO[bytes], network: str, cancel: Cancel | None) -> It
         cancel.check()
 
 
-def _build_failed(lines: list[str], where: str) -> UserError:
+def _build_failed(lines: list[str], source: Source, where: str) -> UserError:
     step = next((line for line in reversed(lines) if line.startswith("Step ")), "")
     shown = "\n".join(["", *lines[-_SHOWN_LINES:]])
-    crlf = any("\r" in line or "\\r" in line for line in lines[-_SHOWN_LINES:])
     return UserError(
         f"the image cannot be built{f' ({step.strip()})' if step else ''}: {shown}",
         where=where,
-        hint="Windows line ends in a script?" if crlf else None,
+        hint=_NEEDS_BUILDKIT if "BuildKit" in shown else content.crlf_hint(source.context),
     )
 
 

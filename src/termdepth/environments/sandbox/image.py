@@ -107,7 +107,7 @@ def _run(box: Sandbox, step: Run, context: Path, cancel: Cancel | None) -> None:
     raise UserError(
         f"RUN {why}: " + "\n".join(["", *lines] if lines else ["(no output)"]),
         where=f"{context / 'Dockerfile'}:{step.line}",
-        hint="Windows line ends in a script?" if any("\r" in line or "\\r" in line for line in lines) else None,
+        hint=content.crlf_hint(context),
     )
 
 
