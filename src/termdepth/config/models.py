@@ -8,6 +8,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from termdepth.errors import UserError
+
 Kind = Literal["synthetic", "human", "ours", "calibration"]
 Role = Literal["first", "second", "evaluated"]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
@@ -93,6 +95,18 @@ class ModelEntry(_Model):
         description="Sent with every request, e.g. {provider: {order: [DeepSeek]}} to fix a provider.",
     )
     seed_attempts: bool = Field(False, description="Send a seed that differs by attempt, for models that take one.")
+
+    @field_validator("litellm")
+    @classmethod
+    def _known_habit(cls, litellm: str) -> str:
+        if litellm.startswith("scripted/"):
+            from termdepth.models.scripted import parse_habit
+
+            try:
+                parse_habit(litellm)
+            except UserError as e:
+                raise ValueError(str(e)) from None
+        return litellm
 
     @property
     def label(self) -> str:
