@@ -103,10 +103,17 @@ def run(
 
 
 def _not_started(api: Any, container: str, error: APIError) -> Result:
-    with contextlib.suppress(APIError):
-        if api.inspect_container(container)["State"]["Running"]:
-            return Result("", f"cannot start the command: {error.explanation}\n", 126)
+    if is_running(api, container):
+        return Result("", f"cannot start the command: {error.explanation}\n", 126)
     raise ContainerGone("the container has ended") from error
+
+
+def is_running(api: Any, container: str) -> bool:
+    """Whether the container is there and runs."""
+    try:
+        return bool(api.inspect_container(container)["State"]["Running"])
+    except NotFound:
+        return False
 
 
 class _Run:
@@ -179,9 +186,8 @@ class _Run:
             if time.monotonic() > end:
                 raise ContainerGone("the engine lost the command")
             time.sleep(0.01)
-        with contextlib.suppress(NotFound):
-            if code == 137 and not self._api.inspect_container(self._container)["State"]["Running"]:
-                raise ContainerGone("the container has ended")
+        if code == 137 and not is_running(self._api, self._container):
+            raise ContainerGone("the container has ended")
         return code
 
     def _kill(self) -> None:

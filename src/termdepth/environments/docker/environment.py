@@ -28,7 +28,9 @@ _MAIN = ["/bin/sh", "-c", "exec cat >/dev/null"]
 
 # Short commands that Harbor and terminus-2 send all the time; they go through the channel.
 _SHORT = re.compile(r"tmux (?!wait)|rm -r?f |chmod |mkdir -p |test -[df] |pwd$|printf %s |if \[ -L ")
-_REPEATABLE = re.compile(r"tmux (capture-pane|has-session|set-option|-V)|rm |chmod |mkdir |test |pwd$|printf %s |if \[ -L ")
+_REPEATABLE = re.compile(
+    r"tmux (capture-pane|has-session|set-option|-V)|rm |chmod |mkdir |test |pwd$|printf %s |if \[ -L "
+)
 _CHANNEL_TIMEOUT = 60.0
 
 
