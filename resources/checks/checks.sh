@@ -753,7 +753,7 @@ _ck_has() {
 _ck_processes() ( # PROGRAM [ARG...]
   set +efu
   shopt -u nullglob failglob nocasematch
-  LC_ALL=C IFS=' ' argv=() program=${1##*/} state= parent= started= own= above=" " listing=
+  LC_ALL=C IFS=' ' argv=() program=${1##*/} state= parent= started= own= above=" " files=()
   shift
   _ck_argv $$
   own=${argv[*]}
@@ -762,17 +762,16 @@ _ck_processes() ( # PROGRAM [ARG...]
   found=
   for exe in no yes; do
     # The file a process runs says more than its command line, where a link with another name started it.
-    [ "$exe" = no ] || listing=$(ls -l /proc/[0-9]*/exe 2> /dev/null)$'\n'
+    [ "$exe" = no ] || while IFS= read -r line; do
+      [[ $line =~ \ /proc/([0-9]+)/exe\ -\>\ (.*)$ ]] && files[BASH_REMATCH[1]]=${BASH_REMATCH[2]% (deleted)}
+    done < <(ls -l /proc/[0-9]*/exe 2> /dev/null)
     for pid in /proc/[0-9]*; do
       pid=${pid#/proc/}
       [[ $above != *" $pid "* ]] || continue
       _ck_argv "$pid"
       [ "${#argv[@]}" -gt 0 ] && [ "${argv[*]}" != "$own" ] || continue
       if [ "$exe" = yes ]; then
-        file=${listing#*"/proc/$pid/exe -> "}
-        [ "$file" != "$listing" ] || continue
-        file=${file%%$'\n'*} file=${file% (deleted)}
-        [ "${file##*/}" = "$program" ] || continue
+        [ "${files[pid]##*/}" = "$program" ] || continue
       else
         _ck_runs "$program" || continue
       fi
