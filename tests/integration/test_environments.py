@@ -460,6 +460,28 @@ def test_overhead_of_a_turn(inside: Inside) -> None:
     assert inside(work) < 0.08
 
 
+# ---- freezing
+
+
+def test_frozen_processes_do_nothing_while_commands_run(inside: Inside) -> None:
+    """The forgery of facts.md: a loop left behind writes the reward and reads the checks."""
+
+    async def work(env: Any) -> None:
+        await env.exec("(setsid bash -c 'while :; do date +%N > /tmp/forged; done' >/dev/null 2>&1 &)")
+        await env.exec("tmux new-session -d -s s 'bash --norc'")
+        assert (await env.exec("tmux has-session -t s")).return_code == 0
+        await env.freeze()
+        for _ in range(3):
+            assert (await env.exec("rm -f -- /tmp/forged")).return_code == 0
+            assert (await env.exec("sleep 0.1; ls /tmp/forged")).return_code != 0
+        await env.thaw()
+        await asyncio.sleep(0.2)
+        assert (await env.exec("ls /tmp/forged")).return_code == 0
+        assert (await env.exec("tmux has-session -t s")).return_code == 0
+
+    inside(work)
+
+
 # ---- images
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import threading
 import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -47,6 +48,13 @@ def select_backend(backend: Backend, *, trusted: bool) -> BackendChoice:
         UserError: what was asked for, or all that is allowed, cannot start here; or the sandbox was asked for a dataset
             that is not trusted.
     """
+    return choose(backend, trusted, sandbox_trouble, docker_trouble)
+
+
+def choose(
+    backend: Backend, trusted: bool, sandbox: Callable[[], str | None], docker: Callable[[], str | None]
+) -> BackendChoice:
+    """The rule behind `select_backend`. `sandbox` and `docker` say why they cannot start; asked only if it matters."""
     if backend == "sandbox" and not trusted:
         raise UserError(
             "the embedded sandbox is for trusted datasets only",
@@ -54,15 +62,14 @@ def select_backend(backend: Backend, *, trusted: bool) -> BackendChoice:
             hint="use backend: docker, or say trusted: true if you wrote or read all of the dataset",
         )
     if backend == "sandbox" or (backend == "auto" and trusted):
-        trouble = sandbox_trouble()
+        trouble = sandbox()
         if not trouble:
             return BackendChoice("sandbox", "asked for" if backend == "sandbox" else "the dataset is trusted")
         if backend == "sandbox":
             raise UserError(f"the embedded sandbox cannot start: {trouble}", where="backend: sandbox", hint=_ENABLE)
     else:
         trouble = None
-    no_engine = docker_trouble()
-    if not no_engine:
+    if not docker():
         if backend == "docker":
             return BackendChoice("docker", "asked for")
         if trouble:

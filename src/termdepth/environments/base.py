@@ -26,6 +26,20 @@ from termdepth.environments.options import BackendOptions
 from termdepth.environments.threads import run_blocking
 from termdepth.errors import UserError
 
+# Every process but PID 1, the container's own first process (where PID 1 is an init), and the shell that signals. Twice,
+# because the first pass can miss a fork.
+_SIGNAL_ALL = """
+first=
+for d in /proc/[0-9]*; do p=${d#/proc/}; [ "$p" -gt 1 ] && { [ -z "$first" ] || [ "$p" -lt "$first" ]; } && first=$p; done
+if ! [ -e /sbin/docker-init ]; then first=; fi
+for i in 1 2; do
+  for d in /proc/[0-9]*; do
+    p=${d#/proc/}
+    case $p in 1|$$|$PPID|$first) ;; *) kill -%s "$p" 2>/dev/null ;; esac
+  done
+done
+true"""
+
 type _Seen = tuple[int, int, int]  # inode, modification time in ns, size
 
 
@@ -68,6 +82,20 @@ class ContainerEnvironment(BaseEnvironment):  # type: ignore[misc]
         for name in ("docker-compose.yaml", "docker-compose.yml", "compose.yaml"):
             if (self.environment_dir / name).exists():
                 raise UserError("tasks of several containers are not supported", where=self.environment_dir / name)
+
+    # ---- stopping the agent's processes while checks run
+
+    async def freeze(self) -> None:
+        """Stop (SIGSTOP) every process that commands left in the container; new commands run. tmux answers no more."""
+        await run_blocking(self._before_freeze)
+        await self.exec(_SIGNAL_ALL % "STOP", user="root")
+
+    async def thaw(self) -> None:
+        """Let them go on."""
+        await self.exec(_SIGNAL_ALL % "CONT", user="root")
+
+    def _before_freeze(self) -> None:
+        """End helper processes of ours that would be stopped too."""
 
     # ---- logs
 

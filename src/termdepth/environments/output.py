@@ -35,7 +35,7 @@ class BoundedOutput:
     def text(self) -> str:
         """What was kept, as UTF-8; bytes that are not are replaced."""
         tail = b"".join(self._tail)
-        extra = max(0, len(tail) - self._half) if self._cut else 0
+        extra = max(0, len(tail) - self._half)
         cut = self._cut + extra
         middle = f"\n[... {cut} bytes cut ...]\n".encode() if cut else b""
         return (bytes(self._head) + middle + tail[extra:]).decode(errors="replace")

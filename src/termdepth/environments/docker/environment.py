@@ -120,14 +120,21 @@ class DockerEnvironment(ContainerEnvironment):
 
     def _end(self) -> None:
         container, self._id = self._id, None
-        for channel in self._channels.values():
-            channel.close()
-        self._channels.clear()
+        self._close_channels()
         if container:
             engine.remove(container)
         if self._lifeline:
             self._lifeline.close()
             self._lifeline = None
+
+    def _close_channels(self) -> None:
+        with self._channel_lock:
+            for channel in self._channels.values():
+                channel.close()
+            self._channels.clear()
+
+    def _before_freeze(self) -> None:
+        self._close_channels()
 
     # ---- commands
 
