@@ -70,6 +70,20 @@ def test_folders_that_only_look_like_tasks_are_found_with_the_reason(tmp_path: P
     assert "older Terminal-Bench format" in reason(tmp_path / "old")
 
 
+def test_a_repository_with_tests_and_an_environment_of_its_own(tmp_path: Path) -> None:
+    write(tmp_path, {"tests/test_it.py": "", "environment/setup.sh": ""})
+    single(tmp_path / "tasks" / "a")
+    assert names(tmp_path) == ["tasks/a"]
+
+
+def test_a_name_that_is_not_utf8_can_still_be_written(tmp_path: Path) -> None:
+    single(Path(os.fsdecode(os.fsencode(tmp_path) + b"/t\xff")))
+    (row,) = task_rows(tmp_path)
+    assert row["task"] == "t\\xff"
+    assert row["problem"] is None
+    row["path"].encode()
+
+
 # --- reading
 
 

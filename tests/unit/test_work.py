@@ -90,6 +90,19 @@ def test_every_case_is_one_that_bash_accepts(name: str, tmp_path: Path) -> None:
     assert subprocess.run(["bash", "-n", str(path)], capture_output=True, check=False).returncode == 0
 
 
+@pytest.mark.parametrize("name", sorted(CASES.keys() - {"nothing closes it", "a # that goes on with a word"}))
+def test_bash_itself_reads_the_same_lines_as_content(name: str, tmp_path: Path) -> None:
+    """Bash prints a function it has read without its comments: lines that then start with # are content.
+
+    Not for what nothing closes (it would swallow the end of the function), nor for a joined word (bash prints one line).
+    """
+    script, lines, naive = CASES[name]
+    path = tmp_path / "case.sh"
+    path.write_text("f() {\n:\n" + script.removesuffix("\\\n") + "\n:\n}\n")
+    shown = subprocess.run(["bash", "-c", f"source {path}; declare -f f"], capture_output=True, text=True, check=True)
+    assert sum(1 for line in shown.stdout.split("\n") if line.lstrip(" \t").startswith("#")) == lines - naive
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_line_ends_and_a_byte_order_mark_do_not_matter(name: str) -> None:
     script = CASES[name][0]

@@ -138,39 +138,40 @@ def find_tasks(root: Path) -> list[FoundTask]:
     """
     if not root.is_dir():
         raise UserError("no such folder of tasks", where=root, hint="give a task folder or a folder of task folders")
-    if _looks_like_task(root):
-        return [FoundTask(root.resolve().name, root)]
-    return sorted(_below(root, Path(os.path.realpath(root)), ""), key=lambda found: found.task)
+    return sorted(_in_folder(root, root), key=lambda found: found.task)
 
 
-def _below(root: Path, real_root: Path, prefix: str) -> Iterator[FoundTask]:
-    with os.scandir(root / prefix) as listing:
-        children = list(listing)
-    for child in children:
-        if child.name.startswith(".") or child.name in _NEVER_TASKS or not child.is_dir():
-            continue
-        name, path = f"{prefix}{child.name}", Path(child.path)
-        if child.is_symlink():
-            # A link inside the dataset points at a folder that is found under its own name.
-            if not Path(os.path.realpath(path)).is_relative_to(real_root):
-                yield FoundTask(name, path)
-        elif _looks_like_task(path):
-            yield FoundTask(name, path)
-        elif os.access(path, os.R_OK | os.X_OK):
-            yield from _below(root, real_root, f"{name}/")
-        else:
-            yield FoundTask(name, path)
-
-
-def _looks_like_task(path: Path) -> bool:
+def _in_folder(folder: Path, root: Path) -> Iterator[FoundTask]:
+    """`folder` if it is a task, else the tasks below it."""
     try:
-        with os.scandir(path) as listing:
-            names = {child.name for child in listing}
+        with os.scandir(folder) as listing:
+            children = list(listing)
     except OSError:
-        return False
+        # It may be a task: `read_task` will say why it cannot be read.
+        yield FoundTask(_task_name(folder, root), folder)
+        return
+    names = {child.name for child in children}
     if names & {CONFIG_NAME, OLD_CONFIG_NAME, "instruction.md"}:
-        return True
-    return "environment" in names and bool(names & {"tests", "solution"})
+        yield FoundTask(_task_name(folder, root), folder)
+        return
+    # A dataset's own repository may have tests/ and environment/ beside its tasks.
+    parts = names & {"environment", "tests", "solution"} if "environment" in names else set()
+    found = False
+    for child in children:
+        if child.name.startswith(".") or child.name in _NEVER_TASKS | parts or not child.is_dir():
+            continue
+        path = Path(child.path)
+        if not child.is_symlink():
+            below = _in_folder(path, root)
+        elif not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root)):
+            below = iter([FoundTask(_task_name(path, root), path)])
+        else:
+            continue  # a link inside the dataset: its target is found under its own name
+        for task in below:
+            found = True
+            yield task
+    if len(parts) > 1 and not found:
+        yield FoundTask(_task_name(folder, root), folder)
 
 
 def read_task(path: Path, root: Path) -> TaskInfo | TaskProblem:
@@ -181,10 +182,10 @@ def read_task(path: Path, root: Path) -> TaskInfo | TaskProblem:
     except _Unusable as problem:
         return TaskProblem(task, path, str(problem))
     except UnsafeTree as problem:
-        return TaskProblem(task, path, str(problem))
+        return TaskProblem(task, path, printable(str(problem)))
     except OSError as problem:
         where = Path(problem.filename).name if problem.filename else path.name
-        return TaskProblem(task, path, f"{where}: {problem.strerror or problem}")
+        return TaskProblem(task, path, printable(f"{where}: {problem.strerror or problem}"))
 
 
 class _Unusable(Exception):
@@ -193,7 +194,12 @@ class _Unusable(Exception):
 
 def _task_name(path: Path, root: Path) -> str:
     relative = Path(os.path.relpath(path, root)).as_posix()
-    return path.resolve().name if relative == "." else relative
+    return printable(path.resolve().name if relative == "." else relative)
+
+
+def printable(name: str) -> str:
+    """A file name as text that can be written: bytes that are not UTF-8 as backslash escapes."""
+    return os.fsencode(name).decode("utf-8", errors="backslashreplace")
 
 
 def _read(task: str, path: Path, root: Path) -> TaskInfo:

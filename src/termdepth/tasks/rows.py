@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from termdepth.tasks.light import LightLimits, LightVerdict, light_dependencies
-from termdepth.tasks.reading import FoundTask, TaskInfo, TaskProblem, find_tasks, read_task
+from termdepth.tasks.reading import FoundTask, TaskInfo, TaskProblem, find_tasks, printable, read_task
 from termdepth.tasks.work import Work, task_work
 
 _COLUMNS = (
@@ -30,7 +30,7 @@ def task_rows(root: Path, limits: LightLimits | None = None) -> Iterator[dict[st
 
 def task_row(found: FoundTask, root: Path, limits: LightLimits | None = None) -> dict[str, Any]:
     """The row of one found task."""
-    row: dict[str, Any] = {"task": found.task, "path": str(found.path)} | dict.fromkeys(_COLUMNS)
+    row: dict[str, Any] = {"task": found.task, "path": printable(str(found.path))} | dict.fromkeys(_COLUMNS)
     info = read_task(found.path, root)
     if isinstance(info, TaskProblem):
         return row | {"problem": info.reason}
