@@ -64,9 +64,9 @@ def test_environment_folder_and_user(inside: Inside, lab: Lab) -> None:
 
 def test_task_workdir_wins(inside: Inside) -> None:
     async def work(env: Any) -> None:
-        assert (await env.exec("pwd")).stdout == "/srv\n"
+        assert (await env.exec("pwd; stat -c %a . /logs/verifier")).stdout == "/srv/new\n755\n777\n"
 
-    inside(work, task={"workdir": "/srv"})
+    inside(work, task={"workdir": "/srv/new"})
 
 
 def test_commands_that_cannot_start(inside: Inside) -> None:

@@ -232,17 +232,17 @@ def test_start_and_exec_are_quick() -> None:
 
 
 DRIVER = """
-import json, os, socket, subprocess, sys
+import marshal, os, socket, subprocess, sys
 ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 helper = subprocess.Popen([sys.executable, "-I", "-S", sys.argv[1], str(theirs.fileno())], pass_fds=[theirs.fileno()])
 theirs.close()
-ours.send(json.dumps({"disk_mb": 50, "memory_mb": 500, "pids": 4000, "cpus": None}).encode())
+ours.send(marshal.dumps({"disk_mb": 50, "memory_mb": 500, "pids": 4000, "cpus": None, "folders": {}}))
 assert ours.recv(4096) == b"ready"
 def run(user, command):
     read, write = os.pipe()
     argv = ["/bin/bash", "-c", command]
     request = {"id": 1, "argv": argv, "cwd": "/", "user": user, "env": {}}
-    socket.send_fds(ours, [json.dumps(request).encode()], [0, write, write, write])
+    socket.send_fds(ours, [marshal.dumps(request)], [0, write, write, write])
     os.close(write)
     with os.fdopen(read) as f:
         print(f.read())

@@ -4,7 +4,7 @@
       mid   new user namespace; only forks PID 1, because CLONE_NEWPID is for children
         PID 1   builds the root file system, pivots into it, drops capabilities, then serves requests to run commands
 
-FD is one end of a SOCK_SEQPACKET pair; each message is JSON. The first is the configuration (see `sandbox.py`), the
+FD is one end of a SOCK_SEQPACKET pair; each message is a marshalled dict. The first is the configuration (see `sandbox.py`), the
 answer is `ready` or an error. A request to run a command carries four descriptors: stdin, stdout, stderr, status.
 
 Why the order of things is as it is:
@@ -15,23 +15,30 @@ Why the order of things is as it is:
 """
 
 # ruff: noqa: PTH101, PTH102, PTH103, PTH106, PTH110, PTH112, PTH114, PTH115, PTH120, PTH123, PTH208, PTH211, SIM105, SIM905
-# (os.* instead of pathlib and contextlib: this file is about system calls, and starts once per sandbox.)
+# (os.* instead of pathlib and contextlib: this file is about system calls, and imports are most of a sandbox's start.)
 
 from __future__ import annotations
 
 import ctypes
 import errno
 import fcntl
-import json
+import marshal
 import os
 import resource
 import select
-import signal
-import socket
 import struct
 import sys
-from pathlib import Path
-from typing import Any, NoReturn
+
+# The modules beneath `socket` and `signal`, without the enum, re and selectors that those import. marshal instead of
+# json for the same reason; both ends are the same Python.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal
+    import socket
+    from typing import Any, NoReturn
+else:
+    import _signal as signal
+    import _socket as socket
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -81,8 +88,6 @@ PROC_HIDDEN = ("kcore", "keys", "timer_list", "kallsyms", "kmsg")
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 CGROUP_PREFIX = "termdepth-"
 
-Config = dict[str, Any]
-
 
 # ---- system calls
 
@@ -116,11 +121,20 @@ def bind_read_only(source_fd: int, target: str) -> None:
 
 def remount_each_read_only(target: str) -> None:
     kept = {"nodev": MS_NODEV, "noexec": MS_NOEXEC, "noatime": 1024, "nodiratime": 2048}
-    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+    for line in read("/proc/self/mountinfo").splitlines():
         where, options = line.split()[4:6]
         if where == target or where.startswith(target + "/"):
             flags = sum(flag for name, flag in kept.items() if name in options.split(","))
             mount(None, where, None, MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID | flags)
+
+
+def read_bytes(path: str) -> bytes:
+    with open(path, "rb") as f:
+        return f.read()
+
+
+def read(path: str) -> str:
+    return read_bytes(path).decode(errors="replace")
 
 
 def write(path: str, text: str | bytes) -> None:
@@ -131,7 +145,7 @@ def write(path: str, text: str | bytes) -> None:
 # ---- the root file system
 
 
-def build_root(config: Config, many_ids: bool) -> None:
+def build_root(config: dict[str, Any], many_ids: bool) -> None:
     """Make a tmpfs root with the host's /usr read-only in it, and pivot into it."""
     os.umask(0o022)
     mount(None, "/", None, MS_REC | MS_PRIVATE)
@@ -143,12 +157,16 @@ def build_root(config: Config, many_ids: bool) -> None:
     etc: dict[str, str | bytes] = {**ETC_WRITTEN}
     for name in ETC_COPIED:
         try:  # read with the mapped id, so only what everybody may read can be copied
-            etc[name] = Path("/etc", name).read_bytes()
+            etc[name] = read_bytes(f"/etc/{name}")
         except OSError:
             continue
     root = "/tmp"  # any folder that exists: only this mount namespace sees what is mounted there
     mount("tmpfs", root, "tmpfs", MS_NOSUID | MS_NODEV, f"mode=0755,size={config['disk_mb']}m,nr_inodes=400k")
     fill_root(root, etc, links)
+    for folder, mode in config["folders"].items():
+        if not os.path.isdir(root + folder):
+            os.makedirs(root + folder)
+            os.chmod(root + folder, mode)
     for path, fd in sources.items():
         target = root + path
         if os.path.isdir(f"/proc/self/fd/{fd}"):
@@ -210,17 +228,17 @@ def restrict_proc() -> None:
             mount("/dev/null", f"/proc/{name}", None, MS_BIND)
 
 
-def drop_privileges(config: Config) -> None:
+def drop_privileges(config: dict[str, Any]) -> None:
     resource.setrlimit(resource.RLIMIT_NPROC, (config["pids"], config["pids"]))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    last = int(Path("/proc/sys/kernel/cap_last_cap").read_text())
+    last = int(read("/proc/sys/kernel/cap_last_cap"))
     for capability in set(range(last + 1)) - KEPT_CAPABILITIES:
         prctl(PR_CAPBSET_DROP, capability)
     mask = sum(1 << c for c in KEPT_CAPABILITIES)
     low, high = mask & 0xFFFFFFFF, mask >> 32
     call("capset", struct.pack("Ii", 0x20080522, 0), struct.pack("6I", low, low, 0, high, high, 0))
     prctl(PR_SET_NO_NEW_PRIVS, 1)
-    fields = Path("/proc/self/stat").read_text().rsplit(")", 1)[1].split()
+    fields = read("/proc/self/stat").rsplit(")", 1)[1].split()
     start, end = int(fields[45]), int(fields[46])  # the command line: it names paths of the host
     ctypes.memset(start, 0, end - start)
     ctypes.memmove(start, b"sandbox-init", min(12, end - start))
@@ -232,13 +250,13 @@ def drop_privileges(config: Config) -> None:
 
 def look_up(user: str) -> tuple[int, int, list[int], str, str]:
     """-> uid, gid, groups, home, name, from the sandbox's own files (no name service in PID 1)."""
-    rows = [r.split(":") for r in Path("/etc/passwd").read_text(errors="replace").splitlines() if r.count(":") == 6]
+    rows = [r.split(":") for r in read("/etc/passwd").splitlines() if r.count(":") == 6]
     row = next((r for r in rows if user in (r[0], r[2])), None)
     if row is None:
         if not user.isdigit():
             raise ValueError(f"unknown user {user}")
         return int(user), int(user), [], "/", user
-    groups = [r.split(":") for r in Path("/etc/group").read_text(errors="replace").splitlines() if r.count(":") == 3]
+    groups = [r.split(":") for r in read("/etc/group").splitlines() if r.count(":") == 3]
     return int(row[2]), int(row[3]), [int(g[2]) for g in groups if row[0] in g[3].split(",")], row[5], row[0]
 
 
@@ -275,7 +293,7 @@ def kill_family(leader: int) -> None:
         doomed = set()
         for entry in filter(str.isdigit, os.listdir("/proc")):
             try:
-                fields = Path("/proc", entry, "stat").read_text(errors="replace").rsplit(")", 1)[1].split()
+                fields = read(f"/proc/{entry}/stat").rsplit(")", 1)[1].split()
             except (OSError, IndexError):
                 continue
             if fields[0] in "ZX":
@@ -315,16 +333,26 @@ def serve(sock: socket.socket, many_ids: bool) -> NoReturn:
             os.read(wake_r, 512)
             reap(jobs)
         if sock.fileno() in ready:
-            message, fds, _, _ = socket.recv_fds(sock, 1 << 20, 4, socket.MSG_CMSG_CLOEXEC)
+            message, fds = receive(sock)
             if not message:
                 os._exit(0)
-            request = json.loads(message)
+            request = marshal.loads(message)
             if "kill" in request:
                 leader = next((pid for pid, job in jobs.items() if job[0] == request["kill"]), None)
                 if leader:
                     kill_family(leader)
                 continue
             start_command(request, fds, jobs, many_ids)
+
+
+def receive(sock: socket.socket) -> tuple[bytes, list[int]]:
+    """A message and the descriptors that came with it."""
+    message, ancillary, _, _ = sock.recvmsg(1 << 20, socket.CMSG_SPACE(16), socket.MSG_CMSG_CLOEXEC)
+    fds: list[int] = []
+    for level, kind, data in ancillary:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            fds += struct.unpack(f"{len(data) // 4}i", data)
+    return message, fds
 
 
 def start_command(request: dict[str, Any], fds: list[int], jobs: dict[int, tuple[int, int]], many_ids: bool) -> None:
@@ -376,7 +404,7 @@ def map_ids(pid: int) -> bool:
             pass  # root of a smaller user namespace
     elif map_subordinate_ids(pid, uid):
         return True
-    if Path(f"/proc/{pid}/uid_map").read_text().strip():
+    if read(f"/proc/{pid}/uid_map").strip():
         raise OSError("newuidmap worked but newgidmap failed")
     write(f"/proc/{pid}/setgroups", "deny")
     write(f"/proc/{pid}/uid_map", f"0 {uid} 1")
@@ -394,7 +422,7 @@ def map_subordinate_ids(pid: int, uid: int) -> bool:
         name = str(uid)
     for kind in ("uid", "gid"):
         try:
-            rows = [r.strip().split(":") for r in Path(f"/etc/sub{kind}").read_text().splitlines()]
+            rows = [r.strip().split(":") for r in read(f"/etc/sub{kind}").splitlines()]
         except OSError:
             return False
         row = next((r for r in rows if len(r) == 3 and r[0] in (name, str(uid))), None)
@@ -404,7 +432,7 @@ def map_subordinate_ids(pid: int, uid: int) -> bool:
     return True
 
 
-def make_cgroups(config: Config, pid: int) -> list[str]:
+def make_cgroups(config: dict[str, Any], pid: int) -> list[str]:
     """Limit memory, processes and processor time as far as this host lets us. Returns the folders made."""
     base, name = "/sys/fs/cgroup", f"{CGROUP_PREFIX}{os.getpid()}"
     memory, cpus = config["memory_mb"] << 20, config["cpus"]
@@ -444,7 +472,7 @@ def remove_stale_cgroups(parent: str) -> None:
                 continue
 
 
-def mid(sock: socket.socket, config: Config, up: tuple[int, int], down: tuple[int, int]) -> NoReturn:
+def mid(sock: socket.socket, config: dict[str, Any], up: tuple[int, int], down: tuple[int, int]) -> NoReturn:
     os.close(down[1])
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # outer has one thread, so here this signal is right
     call("unshare", CLONE_NEWUSER)
@@ -466,8 +494,9 @@ def mid(sock: socket.socket, config: Config, up: tuple[int, int], down: tuple[in
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     os.setsid()
     call("sethostname", "sandbox", 7)
-    with socket.socket() as network:
-        fcntl.ioctl(network, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", IFF_UP_RUNNING))
+    network = socket.socket()
+    fcntl.ioctl(network.fileno(), SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", IFF_UP_RUNNING))
+    network.close()
     build_root(config, many_ids)
     if number := SYS_KEYCTL.get(os.uname().machine):
         libc.syscall(ctypes.c_long(number), 1, None)  # a session keyring of our own: do not share the caller's keys
@@ -488,7 +517,7 @@ def main() -> NoReturn:
     os.set_inheritable(sock.fileno(), False)
     cgroups: list[str] = []
     try:
-        config = json.loads(sock.recv(1 << 16))
+        config = marshal.loads(sock.recv(1 << 16))
         prctl(PR_SET_CHILD_SUBREAPER, 1)  # PID 1 becomes our child if mid dies
         up, down = os.pipe(), os.pipe()
         pid = os.fork()

@@ -45,7 +45,6 @@ class SandboxEnvironment(ContainerEnvironment):
 
     async def start(self, force_build: bool) -> None:
         await run_cancellable(lambda cancel: self._start(force_build, cancel))
-        await self.ensure_dirs(self._mount_targets())
 
     def _start(self, force_build: bool, cancel: Cancel) -> None:
         try:
@@ -54,10 +53,12 @@ class SandboxEnvironment(ContainerEnvironment):
             raise SandboxBuildFailedError(str(error)) from error
         cpus = self._resource_limit_value("cpu", auto_mode=ResourceMode.LIMIT)
         memory = self._resource_limit_value("memory", auto_mode=ResourceMode.LIMIT)
+        workdir = self.task_env_config.workdir
         box = Sandbox(
             root=built.archive,
             env={**built.env, **self._startup_env()},
-            workdir=self.task_env_config.workdir or built.workdir,
+            workdir=workdir or built.workdir,
+            folders={**dict.fromkeys(self._mount_targets(), 0o777), **({workdir: 0o755} if workdir else {})},
             limits=Limits(
                 memory_mb=memory or self.options.memory_mb,
                 disk_mb=self.options.disk_mb,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
+import marshal
 import os
 import selectors
 import socket
@@ -75,6 +75,7 @@ class Sandbox:
         env: Mapping[str, str] | None = None,
         workdir: str = "/",
         limits: Limits | None = None,
+        folders: Mapping[str, int] | None = None,
     ) -> None:
         """
         Args:
@@ -82,9 +83,10 @@ class Sandbox:
             env: environment of every command.
             workdir: folder in which commands run unless told otherwise.
             limits: what the sandbox may use.
+            folders: absolute paths of folders to make, and their modes.
         """
         self.workdir, self.env = workdir, dict(env or {})
-        self._root, self._limits = root, limits or Limits()
+        self._root, self._limits, self._folders = root, limits or Limits(), dict(folders or {})
         self._sock: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._lock, self._requests = threading.Lock(), 0
@@ -115,10 +117,11 @@ class Sandbox:
             "memory_mb": limits.memory_mb,
             "pids": limits.pids,
             "cpus": limits.cpus,
+            "folders": self._folders,
         }
         try:
             self._sock.settimeout(_START_TIMEOUT)
-            self._sock.send(json.dumps(config).encode())
+            self._sock.send(marshal.dumps(config))
             reply = self._sock.recv(4096)
             if reply != b"ready":
                 raise SandboxUnavailable(reply.decode(errors="replace") or "its helper ended during set-up")
@@ -187,9 +190,9 @@ class Sandbox:
         argv = ["/bin/bash", "-c", command] if isinstance(command, str) else list(command)
         request: dict[str, object] = {
             "argv": argv,
-            "cwd": cwd or self.workdir,
-            "user": user,
-            "env": {**self.env, **(env or {})},
+            "cwd": str(cwd or self.workdir),
+            "user": None if user is None else str(user),
+            "env": {str(name): str(value) for name, value in {**self.env, **(env or {})}.items()},
         }
         run = _Run(self, request, io.BytesIO(stdin) if isinstance(stdin, bytes) else stdin, sink, max_output)
         try:
@@ -211,7 +214,7 @@ class Sandbox:
             if self._sock is None:
                 raise SandboxError("the sandbox is not running")
             self._requests += 1
-            data = json.dumps({"id": self._requests, **message}).encode()
+            data = marshal.dumps({"id": self._requests, **message})
             try:
                 socket.send_fds(self._sock, [data], list(fds))
             except OSError as error:
