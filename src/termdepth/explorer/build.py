@@ -103,16 +103,11 @@ def _write(data: ExplorerData, folder: Path, site: Site, root: Path, workers: in
     for rows in turns.values():
         rows.sort(key=lambda t: t["turn"])
     with_page = [t for t in tasks if t.page]
-    jobs = [
-        _Job(
-            part := with_page[i : i + _TASKS_PER_JOB],
-            {f: turns[f] for t in part for r in t.runs if (f := r["fingerprint"]) in turns},
-            site,
-            root,
-            folder,
-        )
-        for i in range(0, len(with_page), _TASKS_PER_JOB)
-    ]
+    jobs = []
+    for i in range(0, len(with_page), _TASKS_PER_JOB):
+        some = with_page[i : i + _TASKS_PER_JOB]
+        known = {r["fingerprint"] for t in some for r in t.runs}
+        jobs.append(_Job(some, {f: turns[f] for f in known if f in turns}, site, root, folder))
     files = [Path("index.html"), Path("tasks.csv")]
     files += [Path(f) for done in _each(jobs, workers) for f in done]
     return files

@@ -66,7 +66,9 @@ class Task:
         """Why the task is not in the audit."""
         if self.admission:
             return None if self.admission["admitted"] else str(self.admission["reason"] or "not admitted")
-        return None if self.runs else str(self.record.get("problem") or "not a candidate") if self.record else None
+        if self.runs or self.depth or not self.record:
+            return None
+        return str(self.record.get("problem") or "not a candidate")
 
     def get(self, name: str) -> Any:
         """A column of `depth`, else of `tasks`."""
@@ -216,10 +218,10 @@ def csv_line(cells: Iterable[str]) -> str:
     """One line of CSV, without its end. A text that a spreadsheet would take for a formula gets an apostrophe."""
     out = io.StringIO()
     safe = (clean(c) for c in cells)
-    csv.writer(out, lineterminator="").writerow(
+    csv.writer(out, lineterminator="\n").writerow(
         ["'" + c if c[:1] in ("=", "+", "-", "@", "\t", "\r") and not _is_number(c) else c for c in safe]
     )
-    return out.getvalue()
+    return out.getvalue()[:-1]
 
 
 def _is_number(text: str) -> bool:

@@ -58,9 +58,9 @@ def _shown(value: Any) -> Any:
     """What is printed for a value of a template; jinja2 escapes it after this, but for Markup."""
     if value is None:
         return ""
-    if isinstance(value, Markup):
+    if isinstance(value, Markup | int | float):
         return value
-    return clean(value if isinstance(value, str) else str(value))
+    return clean(str(value))
 
 
 def _seconds(value: float | None) -> str:
@@ -102,8 +102,15 @@ def _environment() -> Environment:
     env.globals |= {
         "style": Markup(style),
         "script": Markup(script),
-        "csp": (
-            f"default-src 'none'; img-src data:; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; form-action 'none'"
+        "csp": "; ".join(
+            (
+                "default-src 'none'",
+                "img-src data:",  # the empty icon, which keeps a browser from asking for one
+                f"style-src {_hash(style)}",
+                f"script-src {_hash(script)}",
+                "base-uri 'none'",
+                "form-action 'none'",
+            )
         ),
         "is_turn": lambda item: isinstance(item, Turn),
         "is_message": lambda item: isinstance(item, Message),
@@ -175,7 +182,7 @@ def render_task(task: Task, timelines: Sequence[Timeline], site: Site) -> tuple[
         timelines: one for each of task.runs.
     """
     limit = text_limit(timelines)
-    runs = []
+    runs: list[dict[str, Any]] = []
     for place, (run, timeline) in enumerate(zip(task.runs, timelines, strict=True), start=1):
         cut = any(len(t) > limit for t in timeline.texts())
         runs.append(

@@ -106,7 +106,7 @@ def _read(folder: Path, *parts: str) -> str:
         raise _Unreadable("cannot be opened") from e
     if fd < 0:
         raise _Unreadable("is outside the run's folder")
-    with open(fd, "rb") as file:
+    with os.fdopen(fd, "rb") as file:
         info = os.fstat(fd)
         if not stat.S_ISREG(info.st_mode):
             raise _Unreadable("is not a file")
@@ -195,16 +195,13 @@ def read_timeline(run: Row, turns: Sequence[Row], root: Path = Path()) -> Timeli
         is_there = folder.is_dir()
     except (OSError, ValueError):
         is_there = False
-    if not is_there:
-        names, rewards, problem = (
-            [""] * count,
-            [None] * count,
-            "The folder of this run is missing: only its numbers are known.",
-        )
-    else:
+    names: list[str] = [""] * count
+    rewards: list[float | None] = [None] * count
+    problem: str | None = "The folder of this run is missing: only its numbers are known."
+    if is_there:
         names, rewards, problem = _segment_names(folder, count)
     problems = [problem] if problem else []
-    reached = len([n for n in (run["turns_per_segment"] or [])])
+    reached = len(run["turns_per_segment"])
     segments = []
     number = 0
     for i in range(1, count + 1):
