@@ -21,35 +21,35 @@ from termdepth.report.levels import level_order
 from termdepth.report.tables.audit import present
 from termdepth.stats import Correlation, mean_pass_rate, rank_partial_correlation, task_rates
 
-ModelSet = Literal["both", "first only"]
+ModelSet = Literal["main", "both", "first only"]
 Variable = Literal["pass rate", "author rating", "D", "N", "W"]
 
 # A model that has valid runs on fewer tasks than this share is left out of the mean, or it would shrink the sample for all.
 COVERED = 0.9
+BOTH, FIRST = "both models", "first model"
 
 
 @dataclass(frozen=True)
 class Sample:
     """Solved tasks of one or several datasets that have a pass rate.
 
-    tasks: columns dataset, task, rate, rating (position, easiest 0), d_both, d_first (inf above the largest cap), n, w, r.
-    paper: the paper's name of the sample, None if it has none. second_in_rate: the rate is partly the second model's.
+    tasks: columns dataset, task, rate, rating (position, easiest 0), d_both, d_first, d_main (inf above the largest cap),
+    n, w, r. d_main is the D that the main text uses: of both models, or of the first alone where the rate is partly the
+    second's. paper: the paper's name of the sample, None if it has none. evaluated: rates come from evaluated models.
+    d_from: what d_main is.
     """
 
     label: str
     paper: str | None
     tasks: pd.DataFrame
-    second_in_rate: bool
-
-    @property
-    def model_set(self) -> ModelSet:
-        """Whose D the main text uses for it."""
-        return "first only" if self.second_in_rate else "both"
+    evaluated: bool
+    d_from: str
 
 
 @dataclass(frozen=True)
 class Test:
-    """One rank partial correlation and what it is about. tasks: 'solved', or 'R = 1' for those that never failed."""
+    """One rank partial correlation and what it is about. tasks: 'solved', or 'R = 1' for those that never failed.
+    without_second: the rate is a mean of evaluated models without the second."""
 
     sample: str
     paper: str | None
@@ -57,6 +57,7 @@ class Test:
     x: Variable
     given: Variable
     model_set: ModelSet
+    d_from: str
     tasks: Literal["solved", "R = 1"]
     pooling: Literal["ranks", "within"]
     without_second: bool
@@ -106,12 +107,14 @@ def samples(frames: Frames, context: ReportContext, *, second: bool) -> list[Sam
                 "rating": tasks["rating"].map(order).astype(float),
                 "d_both": tasks["d_rank"],
                 "d_first": tasks["d_first_rank"],
+                "d_main": tasks["d_first_rank" if context.second_model in models else "d_rank"],
                 "n": tasks["n"],
                 "w": tasks["w_lines"],
                 "r": tasks["r"],
             }
         )
-        single.append((info, Sample(info.label, info.paper_row, tasks, context.second_model in models)))
+        d_from = FIRST if context.second_model in models else BOTH
+        single.append((info, Sample(info.label, info.paper_row, tasks, bool(models), d_from)))
     human = [(i, s) for i, s in single if i.kind == "human"]
     ours = [(i, s) for i, s in single if i.kind == "ours"]
     found = [*([_pooled(human)] if len(human) > 1 else []), *(s for _, s in human)]
@@ -127,7 +130,8 @@ def _pooled(parts: list[tuple[DatasetInfo, Sample]]) -> Sample:
         " + ".join(s.label for _, s in parts),
         "+".join(str(n) for n in names) if None not in names else None,
         pd.concat([s.tasks for _, s in parts], ignore_index=True),
-        any(s.second_in_rate for _, s in parts),
+        any(s.evaluated for _, s in parts),
+        parts[0][1].d_from if len({s.d_from for _, s in parts}) == 1 else "as for each dataset",
     )
 
 
@@ -148,7 +152,7 @@ def run_test(
     columns = {
         "pass rate": "rate",
         "author rating": "rating",
-        "D": "d_both" if model_set == "both" else "d_first",
+        "D": {"main": "d_main", "both": "d_both", "first only": "d_first"}[model_set],
         "N": "n",
         "W": "w",
     }
@@ -161,7 +165,9 @@ def run_test(
         n_boot=context.n_boot,
         seed=context.seed,
     )
-    return Test(sample.label, sample.paper, y, x, given, model_set, tasks, pooling, without_second, result)
+    d_from = {"main": sample.d_from, "both": BOTH, "first only": FIRST}[model_set]
+    without = without_second and sample.evaluated and y == "pass rate"
+    return Test(sample.label, sample.paper, y, x, given, model_set, d_from, tasks, pooling, without, result)
 
 
 def _has_rating(sample: Sample) -> bool:
@@ -172,11 +178,10 @@ def main_tests(frames: Frames, context: ReportContext) -> list[Test]:
     """Section 4.3: pass rate with D given W, and with N given D, on every sample; ratings with D, W and N."""
     tests = []
     for sample in samples(frames, context, second=True):
-        mine = sample.model_set
-        tests.append(run_test(sample, "pass rate", "D", "W", mine, context))
-        tests.append(run_test(sample, "pass rate", "N", "D", mine, context))
+        tests.append(run_test(sample, "pass rate", "D", "W", "main", context))
+        tests.append(run_test(sample, "pass rate", "N", "D", "main", context))
         if sample.tasks["dataset"].nunique() > 1:
-            tests.append(run_test(sample, "pass rate", "D", "W", mine, context, pooling="within"))
+            tests.append(run_test(sample, "pass rate", "D", "W", "main", context, pooling="within"))
         if _has_rating(sample) and sample.tasks["dataset"].nunique() == 1:
             pairs: Iterable[tuple[Variable, Variable]] = (("D", "W"), ("W", "D"), ("N", "D"))
             tests += [run_test(sample, "author rating", x, given, "both", context) for x, given in pairs]
@@ -199,8 +204,8 @@ def failed_run_tests(frames: Frames, context: ReportContext) -> list[Test]:
     """Appendix E.2: pass rate with D given W, over all solved tasks and over those with R = 1."""
     tests = []
     for sample in samples(frames, context, second=True):
-        tests.append(run_test(sample, "pass rate", "D", "W", sample.model_set, context))
-        tests.append(run_test(sample, "pass rate", "D", "W", sample.model_set, context, tasks="R = 1"))
+        tests.append(run_test(sample, "pass rate", "D", "W", "main", context))
+        tests.append(run_test(sample, "pass rate", "D", "W", "main", context, tasks="R = 1"))
     return tests
 
 
@@ -216,10 +221,7 @@ def paper_value(test: Test, context: ReportContext) -> dict[str, paper.Value] | 
             context, "robustness", analysis="rank partial correlation on tasks with R=1", sample=test.paper
         )
         return {"rho": found["value"], "n": found["n"]} if found else None
-    published = test.paper.endswith(("TB2", "TW"))
-    if not test.without_second or (published and test.model_set == "both"):
-        if test.model_set == "first only" and published:
-            return None
+    if test.model_set != "first only" and not test.without_second:
         return paper.row(
             context,
             "figure4_correlations",
@@ -228,7 +230,7 @@ def paper_value(test: Test, context: ReportContext) -> dict[str, paper.Value] | 
             x=test.x,
             controlling=test.given,
         )
-    suffix = "" if published else " (second model left out of the rate)"
+    suffix = " (second model left out of the rate)" if test.without_second else ""
     analysis = f"rank partial correlation of {test.y} with {test.x} controlling {test.given}{suffix}"
     found = paper.row(context, "robustness", analysis=analysis, sample=test.paper, model_set=test.model_set)
     return {"rho": found["value"], "n": found["n"]} if found else None

@@ -69,6 +69,8 @@ _ALL = (
     _figure("truth", "Measured depth against the known depth", AUDIT, "depth", "truth:truth"),
     _figure("n_against_d", "Turns without a cap against depth", AUDIT, "depth", "plane:n_against_d"),
     _table("table6", "Runs without a cap (Table 6)", AUDIT, "depth", "audit:table6"),
+    _table("depth_counts", "Tasks by depth", AUDIT, "depth", "protocol:depth_counts"),
+    _table("cap_effect", "What stating a cap changes", AUDIT, "depth runs", "protocol:cap_effect"),
     _table("depth", "Every task", AUDIT, "depth", "record:depth"),
     _figure("figure8", "Pass rate by difficulty rating (Figure 8)", PUBLIC, "public_pass_rates", "public:figure8"),
     _figure(
@@ -78,6 +80,7 @@ _ALL = (
         "public_pass_rates",
         "public:pass_rate_against_lines",
     ),
+    _table("ratings", "Pass rate by difficulty rating, in numbers", PUBLIC, "public_pass_rates", "difficulty:ratings"),
     _table(
         "public_correlations",
         "What published pass rates go with",
@@ -87,6 +90,7 @@ _ALL = (
     ),
     _figure("figure4", "Depth against difficulty (Figure 4)", DIFFICULTY, _DIFFICULTY, "difficulty:figure4"),
     _table("correlations", "Depth against difficulty, in numbers", DIFFICULTY, _DIFFICULTY, "difficulty:correlations"),
+    _table("quadrants", "Large in work, in depth, in both", DIFFICULTY, _DIFFICULTY, "difficulty:quadrants"),
     _table("power", "What a sample of this size can show", DIFFICULTY, _DIFFICULTY, "difficulty:power"),
     _figure("figure5", "Segments merged into one instruction (Figure 5)", OURS, "depth runs", "segmented:figure5"),
     _table("table8", "Replays with a part removed (Table 8)", OURS, "replays", "segmented:table8"),
@@ -98,6 +102,7 @@ _ALL = (
     _table("outcomes", "How runs end, in numbers", MODELS, "runs", "evaluation:outcomes"),
     _figure("figure9", "Other measures of work (Figure 9)", ROBUST, "depth", "robust:figure9"),
     _figure("figure10", "Effect of the second model (Figure 10)", ROBUST, "depth", "robust:figure10"),
+    _table("second_model", "Effect of the second model, in numbers", ROBUST, "depth", "protocol:second_model"),
     _figure("figure11", "Difficulty, with each set of models (Figure 11)", ROBUST, _DIFFICULTY, "difficulty:figure11"),
     _figure("figure12", "Tasks whose runs never fail (Figure 12)", ROBUST, _DIFFICULTY, "difficulty:figure12"),
     _table("runs_used", "Runs, cost and time", RECORD, "runs", "record:runs_used"),

@@ -170,7 +170,14 @@ def kind_marker(kind: str) -> str:
 
 def marker_size(kind: str, size: float) -> float:
     """The size at which the markers of all kinds look alike."""
-    return size * {"s": 0.92, "D": 0.92, "^": 1.25}.get(kind_marker(kind), 1.0)
+    return size * {"s": 0.92, "D": 0.92, "^": 1.15}.get(kind_marker(kind), 1.0)
+
+
+def share_axis(ax: Axes, which: str, label: str) -> None:
+    """Shares from 0 to 1, with ticks at the quarters and room for markers at the ends."""
+    (ax.set_xlim if which == "x" else ax.set_ylim)(-0.04, 1.04)
+    (ax.xaxis if which == "x" else ax.yaxis).set_ticks([0, 0.25, 0.5, 0.75, 1], ["0", "0.25", "0.5", "0.75", "1"])
+    (ax.set_xlabel if which == "x" else ax.set_ylabel)(label)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Style = Literal["text", "number", "percent", "depth"]
+Style = Literal["text", "number", "percent", "depth", "p_value"]
 Row = dict[str, Any]
 
 MEASURED, PAPER, DIFFERENCE = "measured", "paper", "difference"
@@ -19,13 +19,14 @@ MEASURED, PAPER, DIFFERENCE = "measured", "paper", "difference"
 class Col:
     """A column. name: in the CSV. title: in the Markdown, with the unit. digits: decimals of a number in the Markdown.
 
-    style "depth" is a D: a cap, or inf for above the largest cap; "percent" is a share in [0, 1].
+    style "depth" is a D: a cap, or inf for above the largest cap; "percent" is a share in [0, 1]. signed: a difference.
     """
 
     name: str
     title: str
     style: Style = "number"
     digits: int = 0
+    signed: bool = False
 
 
 @dataclass
@@ -128,14 +129,20 @@ def _shown(row: Row, column: Col, above: str) -> str:
     value = row.get(column.name)
     if value is None or _nan(value) or value == "":
         return "" if column.style == "text" else "–"
-    sign = "+" if row.get("source") == DIFFERENCE and not isinstance(value, str) and value > 0 else ""
     if isinstance(value, (str, bool)):
         return _cell(value, column, above).replace("|", "\\|").replace("\n", " ")
+    signed = column.signed or row.get("source") == DIFFERENCE
     if column.style == "depth":
-        return sign + cap_text(value, above)
-    if column.style == "percent":
-        return f"{sign}{_rounded(100 * value, column.digits)}{' pp' if row.get('source') == DIFFERENCE else '%'}"
-    return sign + _rounded(value, column.digits)
+        text = cap_text(value, above)
+        return f"+{text}" if signed and value > 0 else text.replace("-", "−")
+    if column.style == "p_value":
+        smallest = 10.0**-column.digits
+        return f"<{smallest:.{column.digits}f}" if value < smallest else _rounded(value, column.digits)
+    text = _rounded(100 * value if column.style == "percent" else value, column.digits)
+    # A difference that is printed as zero has no sign.
+    sign = "+" if signed and value > 0 and any(c in text for c in "123456789") else ""
+    unit = "" if column.style != "percent" else " pp" if signed else "%"
+    return f"{sign}{text}{unit}"
 
 
 def _rounded(value: float, digits: int) -> str:

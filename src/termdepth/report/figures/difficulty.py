@@ -78,29 +78,33 @@ def figure4(frames: Frames, context: ReportContext) -> Figure | str:
         return figure
     name, order, counts, colour = grid
     caps = style.CapAxis.of(context)
-    count_grid(right, counts, [*range(len(context.caps)), caps.above], range(len(order)), colour, by_row=True)
+    places = [*range(len(context.caps)), caps.above, caps.above + 1.2]
+    count_grid(right, counts, places, range(len(order)), colour, by_row=True)
     caps.apply(right, "x", "D (turns)")
+    right.set_xticks(places, [*map(str, context.caps), context.above, "none"])
+    right.tick_params(axis="x", labelsize=style.SMALL - 1)
+    right.set_xlim(-0.6, places[-1] + 0.6)
     row_labels(right, order)
     right.set_title(f"{name}: tasks by D and author rating", fontsize=style.SMALL + 0.5)
     return figure
 
 
 def _rating_counts(frames: Frames, context: ReportContext) -> tuple[str, list[str], style.Floats, str] | None:
-    """The measured dataset with the most rated tasks: its name, ratings, solved tasks by rating and cap, its colour."""
+    """The measured dataset with the most rated tasks: its name, ratings, tasks by rating and D, its colour.
+
+    Columns of the counts are the caps, above the largest cap, and not solved.
+    """
     rates = frames["public_pass_rates"].dropna(subset=["author_rating"])
-    tasks = solved(frames["depth"]).merge(
-        rates[["dataset", "task", "author_rating"]].drop_duplicates(["dataset", "task"])
-    )
+    tasks = frames["depth"].merge(rates[["dataset", "task", "author_rating"]].drop_duplicates(["dataset", "task"]))
     if tasks.empty:
         return None
     dataset = str(tasks["dataset"].value_counts().index[0])
     tasks = tasks[tasks["dataset"] == dataset]
     order = level_order(tasks["author_rating"])
     ladder = [*map(float, context.caps), np.inf]
-    counts = np.zeros((len(order), len(ladder)))
+    counts = np.zeros((len(order), len(ladder) + 1))
     for rating, d in zip(tasks["author_rating"], tasks["d_rank"], strict=True):
-        if d in ladder:
-            counts[order.index(rating), ladder.index(d)] += 1
+        counts[order.index(rating), ladder.index(d) if d in ladder else len(ladder)] += 1
     return context.dataset_label(dataset), order, counts, style.dataset_colours(context, [dataset])[dataset]
 
 
@@ -155,7 +159,7 @@ def figure12(frames: Frames, context: ReportContext) -> Figure | str:
             _interval(left, names.index(test.sample) + (-0.14 if every else 0.14), test, FILLED if every else OPEN,
                       filled=every)  # fmt: skip
         sizes = [tuple(t.result.n for t in tests if t.sample == name) for name in names]
-        row_labels(left, [f"{n} ({a}, {b})" for n, (a, b) in zip(names, sizes, strict=True)], width=22)
+        row_labels(left, [f"{n} ({a},\u00a0{b})" for n, (a, b) in zip(names, sizes, strict=True)], width=22)
         _rho_axis(left, "ρ of the pass rate with D given W")
         _key(left, [("all solved", FILLED, True), ("R = 1", OPEN, False)])
     else:

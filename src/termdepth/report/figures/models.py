@@ -41,9 +41,8 @@ def figure6(frames: Frames, context: ReportContext) -> Figure | str:
         ends.append(_known(lines["share"].iloc[-1]) if len(lines) else 0.0)
     left.set_xlim(0.8, last + 0.2)
     left.set_xticks(range(1, last + 1))
-    left.set_ylim(0, 1.02)
     left.set_xlabel("segment")
-    left.set_ylabel("share of runs that pass it")
+    style.share_axis(left, "y", "share of runs that pass it")
     left.set_title("Segment by segment")
     # Labels stand where lines end; 0.075 of the axis is a line of text at this height.
     for model, end, place in zip(models, ends, spread(ends, 0.19 / figure.get_figheight(), 0.02, 0.98), strict=True):
@@ -55,7 +54,14 @@ def figure6(frames: Frames, context: ReportContext) -> Figure | str:
             va="center",
             color=style.dark(colours[model]),
             annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "lw": 0.4, "color": colours[model], "shrinkA": 0, "shrinkB": 2},
+            arrowprops={
+                "arrowstyle": "-",
+                "lw": 0.4,
+                "color": colours[model],
+                "shrinkA": 0,
+                "shrinkB": 2,
+                "relpos": (0, 0.5),
+            },
         )
     for y, model in enumerate(models):
         per, every = summary[model]["per_segment"], summary[model]["share_all"]
@@ -67,12 +73,14 @@ def figure6(frames: Frames, context: ReportContext) -> Figure | str:
         right.plot([low, high], [y, y], color=colours[model], lw=2.4, solid_capstyle="butt", zorder=2)
         right.plot(per, y, "o", ms=5, color=colours[model], mec="white", mew=0.5, zorder=3)
         right.plot(every, y, "s", ms=4.5, color=colours[model], mfc="white", mew=1.1, zorder=3)
-        right.text(per, y - 0.36, f"{per:.2f}", ha="center", va="center", fontsize=style.SMALL - 0.5)
-        right.text(every, y - 0.36, f"{every:.2f}", ha="center", va="center", fontsize=style.SMALL - 0.5)
+        sides = (
+            ("center", "center") if abs(per - every) > 0.12 else ("left", "right") if per > every else ("right", "left")
+        )
+        for value, side in zip((per, every), sides, strict=True):
+            right.text(value, y - 0.36, f"{value:.2f}", ha=side, va="center", fontsize=style.SMALL - 0.5)
     row_labels(right, [context.model_label(m) for m in models], [colours[m] for m in models])
     right.set_ylim(len(models) - 0.5, -0.7)
-    right.set_xlim(0, 1.02)
-    right.set_xlabel("rate")
+    style.share_axis(right, "x", "rate")
     right.plot([], [], "s", ms=4.5, color=style.GREY, mfc="white", mew=1.1, ls="none", label=f"all {last} segments")
     right.plot([], [], "o", ms=5, color=style.GREY, ls="none", label="per segment")
     right.legend(loc="lower left", bbox_to_anchor=(-0.04, 0.995), ncols=2, borderaxespad=0.1, handletextpad=0.2,
@@ -89,6 +97,7 @@ _CLASS_COLOURS = {
     "failed_checks": "#F0B99A",
     "early_submit": "#D55E00",
     "limits": "#E69F00",
+    "turn_cap": "#F0D58C",
     "session_broken": "#882255",
     "context_overflow": "#CC79A7",
     "invalid": "#D0D0D0",

@@ -102,11 +102,18 @@ def pass_rate_against_lines(frames: Frames, context: ReportContext) -> Figure | 
                         color=colours.get(str(label), style.GREY),
                         label=f"{label or 'no rating'} ({chosen.sum()})")  # fmt: skip
         style.log_axis(ax, "x", lines.min() / 1.4, lines.max() * 1.4, "lines of the reference solution")
-        ax.set_ylim(-0.04, 1.04)
-        ax.set_ylabel("published pass rate")
-        ax.set_title(f"{title}: {_rho('ρ', lines, rate, context.seed, context.n_boot)}")
+        style.share_axis(ax, "y", "published pass rate")
+        rho = _rho("ρ", lines, rate, context.seed, context.n_boot)
+        ax.set_title(f"{title}: {rho}", pad=16 if order else None)
         if order:
-            ax.legend(loc="upper right", handletextpad=0.1, borderaxespad=0.1)
+            ax.legend(
+                loc="lower left",
+                bbox_to_anchor=(-0.02, 0.995),
+                ncols=len(order) + 1,
+                handletextpad=0.1,
+                columnspacing=1.0,
+                borderaxespad=0.1,
+            )
     for ax in axes[len(panels) :]:
         ax.set_axis_off()
     return figure

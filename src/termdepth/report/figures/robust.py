@@ -43,7 +43,7 @@ def figure9(frames: Frames, context: ReportContext) -> Figure | str:
                 continue
             ax.plot([low, median], [y, y], color=style.light(colours[info.name], 0.5), lw=1.6)
             ax.plot(
-                median, y, style.kind_marker(info.kind), ms=style.marker_size(info.kind, 5.5), color=colours[info.name]
+                median, y, style.kind_marker(info.kind), ms=style.marker_size(info.kind, 5.0), color=colours[info.name]
             )
             ax.annotate(
                 f"{median:,.0f}", (median, y), (5, 0), textcoords="offset points", va="center", fontsize=style.SMALL
@@ -67,8 +67,12 @@ def figure10(frames: Frames, context: ReportContext) -> Figure | str:
         return "No solved task has been measured yet."
     infos = present(tasks, context)
     colours = style.dataset_colours(context, [d.name for d in infos])
-    figure = style.new_figure(5.4, 0.95 + 0.26 * len(infos))
-    ax = figure.subplots()
+    figure = style.new_figure(5.6, 0.95 + 0.26 * len(infos))
+    ax, numbers = figure.subplots(1, 2, width_ratios=[2.6, 1.0], sharey=True)
+    numbers.set_axis_off()
+    numbers.set_xlim(0, 3)
+    for x, text in ((0.9, "run on"), (2.1, "lowered"), (2.9, "ρ")):
+        numbers.text(x, -0.85, text, va="center", ha="right", fontsize=style.SMALL)
     for y, info in enumerate(infos):
         mine = tasks[tasks["dataset"] == info.name]
         both = share_between(mine["d_rank"], low=5).share
@@ -78,10 +82,8 @@ def figure10(frames: Frames, context: ReportContext) -> Figure | str:
         ax.plot(both, y, "o", ms=4.2, color=colours[info.name], zorder=3)
         lowered = int(((mine["d_rank"] < mine["d_first_rank"]) & true(mine["second_ran"])).sum())
         ran = int(true(mine["second_ran"]).sum())
-        for x, text in ((1.14, f"{ran}"), (1.32, f"{lowered}"), (1.5, _agreement(mine))):
-            ax.text(x, y, text, va="center", ha="right", fontsize=style.SMALL, transform=ax.get_yaxis_transform())
-    for x, text in ((1.14, "run on"), (1.32, "lowered"), (1.5, "ρ")):
-        ax.text(x, -0.85, text, va="center", ha="right", fontsize=style.SMALL, transform=ax.get_yaxis_transform())
+        for x, text in ((0.9, f"{ran}"), (2.1, f"{lowered}"), (2.9, _agreement(mine))):
+            numbers.text(x, y, text, va="center", ha="right", fontsize=style.SMALL)
     row_labels(ax, [d.label for d in infos], [colours[d.name] for d in infos])
     ax.set_xlim(-0.03, 1.03)
     ax.set_xticks(np.linspace(0, 1, 5), ["0%", "25%", "50%", "75%", "100%"])

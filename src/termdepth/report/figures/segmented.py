@@ -36,18 +36,17 @@ def figure5(frames: Frames, context: ReportContext) -> Figure | str:
     caps = style.CapAxis.of(context)
     ladder = [*map(float, context.caps), np.inf]
     places = [*map(float, range(len(context.caps))), caps.above]
-    unsolved = caps.above + 1.2
-    counts = np.zeros((len(ladder) + 1, len(ladder)))
+    # Only caps up to the original D are tried, so "none passed" takes the place of "above the largest cap".
+    counts = np.zeros((len(ladder), len(ladder)))
     for d, merged in zip(tasks["d"], tasks["merged"], strict=True):
-        counts[len(ladder) if math.isnan(merged) else ladder.index(merged), ladder.index(d)] += 1
+        counts[len(ladder) - 1 if math.isnan(merged) else ladder.index(merged), ladder.index(d)] += 1
     figure = style.new_figure(style.COLUMN + 0.5, 3.3)
     ax = figure.subplots()
-    count_grid(ax, counts, places, [*places, unsolved], style.VERMILLION)
-    ax.plot(places, places, color=style.LINE, lw=0.7, ls=(0, (4, 3)), zorder=0)
+    count_grid(ax, counts, places, places, style.VERMILLION)
+    ax.plot(places[:-1], places[:-1], color=style.LINE, lw=0.7, ls=(0, (4, 3)), zorder=0)
     caps.apply(ax, "x", "D in segments (first model, turns)")
     caps.apply(ax, "y", "D in one instruction")
-    ax.set_yticks([*places, unsolved], [*map(str, context.caps), context.above, "none\npassed"])
-    ax.set_ylim(-0.6, unsolved + 0.6)
+    ax.set_yticks(places, [*map(str, context.caps), "none\npassed"])
     steps = cap_steps(tasks["d"], tasks["merged"], context.caps)
     kept = int((np.isnan(steps) | (steps <= 0)).sum())
     ax.set_title(f"D does not drop for {kept} of {len(tasks)} tasks")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from termdepth.report import paper
 from termdepth.report.context import ReportContext
-from termdepth.report.difficulty import Test, failed_run_tests, main_tests, model_set_tests, paper_value
+from termdepth.report.difficulty import Test, failed_run_tests, main_tests, model_set_tests, paper_value, samples
 from termdepth.report.frames import Frames
 from termdepth.report.levels import level_order
 from termdepth.report.table import Col, Row, TableResult
-from termdepth.stats import Correlation, expected_interval, rank_partial_correlation, spearman
+from termdepth.stats import Correlation, expected_interval, percentile_by_quadrant, rank_partial_correlation, spearman
 
 NOTHING = (
     "No dataset has both a measured D and pass rates of other models: "
@@ -23,7 +24,7 @@ _RESULT = (
     Col("rho", "ρ", digits=2),
     Col("ci_low", "from", digits=2),
     Col("ci_high", "to", digits=2),
-    Col("p_value", "p", digits=4),
+    Col("p_value", "p", "p_value", 4),
 )
 CORRELATIONS = (
     Col("sample", "Sample", "text"),
@@ -38,7 +39,7 @@ CORRELATIONS = (
     Col("paper_ci_low", "from", digits=2),
     Col("paper_ci_high", "to", digits=2),
     Col("paper_n", "Tasks"),
-    Col("difference", "Difference", digits=2),
+    Col("difference", "Difference", digits=2, signed=True),
     Col("note", "Note", "text"),
 )
 
@@ -59,10 +60,10 @@ def _row(test: Test, context: ReportContext) -> Row:
     rho = theirs.get("rho")
     return {
         "sample": test.sample,
-        "y": test.y + (" (second model left out)" if test.without_second and test.y == "pass rate" else ""),
+        "y": test.y + (" (second model left out)" if test.without_second else ""),
         "x": test.x,
         "given": test.given,
-        "d_from": "both models" if test.model_set == "both" else "first model",
+        "d_from": test.d_from,
         "tasks": test.tasks,
         "ranks": "all together" if test.pooling == "ranks" else "within dataset",
         **_result(test.result),
@@ -76,9 +77,13 @@ def correlations(frames: Frames, context: ReportContext) -> TableResult | str:
     tests = main_tests(frames, context)
     if not tests:
         return NOTHING
-    tests += [t for t in failed_run_tests(frames, context) if t.tasks == "R = 1"]
-    tests += model_set_tests(frames, context)
-    rows = [_row(test, context) for test in tests]
+    tests += failed_run_tests(frames, context) + model_set_tests(frames, context)
+    # The figures share some tests.
+    distinct: dict[tuple[object, ...], Test] = {}
+    for t in tests:
+        key = (t.sample, t.y, t.x, t.given, t.d_from, t.tasks, t.pooling, t.without_second)
+        distinct.setdefault(key, t)
+    rows = [_row(test, context) for test in distinct.values()]
     columns = [
         c
         for c in CORRELATIONS
@@ -94,6 +99,8 @@ PUBLIC = (
     Col("x", "with", "text"),
     Col("given", "given", "text"),
     *_RESULT,
+    Col("paper_rho", "Paper ρ", digits=2),
+    Col("difference", "Difference", digits=2, signed=True),
     Col("note", "Note", "text"),
 )
 
@@ -104,6 +111,7 @@ def public_correlations(frames: Frames, context: ReportContext) -> TableResult |
     if rates.empty:
         return NO_PUBLIC
     rows: list[Row] = []
+    paper_rows = {d.name: d.paper_row for d in context.datasets}
     settings: dict[str, Any] = {"n_boot": context.n_boot, "seed": context.seed}
     for (dataset, source), tasks in rates.groupby(["dataset", "source"], sort=False):
         order = {label: i for i, label in enumerate(level_order(tasks["author_rating"]))}
@@ -116,6 +124,8 @@ def public_correlations(frames: Frames, context: ReportContext) -> TableResult |
             ("W", "observed turns", rank_partial_correlation(rate, lines, [turns], **settings)),
             ("observed turns", "W", rank_partial_correlation(rate, turns, [lines], **settings)),
         ):
+            stated = x == "author rating" and (dataset == "TB2" or paper_rows.get(str(dataset)) == "TB2")
+            theirs = paper.count(context, "rank correlation of TB2 author ratings with pass rates") if stated else None
             rows.append(
                 {
                     "dataset": context.dataset_label(str(dataset)),
@@ -124,9 +134,88 @@ def public_correlations(frames: Frames, context: ReportContext) -> TableResult |
                     "x": x,
                     "given": given,
                     **_result(result),
+                    "paper_rho": theirs,
+                    "difference": result.rho - theirs if theirs is not None else None,
                 }
             )
-    columns = [c for c in PUBLIC if c.name != "note" or any(r["note"] for r in rows)]
+    columns = [c for c in PUBLIC if any(r[c.name] not in (None, "") for r in rows)]
+    return TableResult(columns, rows)
+
+
+RATINGS = (
+    Col("dataset", "Dataset", "text"),
+    Col("source", "Source", "text"),
+    Col("rating", "Rating", "text"),
+    Col("tasks", "Tasks"),
+    Col("mean_rate", "Mean pass rate", digits=3),
+    Col("median_lines", "Median lines"),
+    Col("median_turns", "Median turns", digits=1),
+)
+
+
+def ratings(frames: Frames, context: ReportContext) -> TableResult | str:
+    """The numbers of Figure 8: tasks and mean published pass rate at each rating, easiest first."""
+    rates = frames["public_pass_rates"].dropna(subset=["rate"])
+    if rates.empty:
+        return NO_PUBLIC
+    rows: list[Row] = []
+    for (dataset, source), tasks in rates.groupby(["dataset", "source"], sort=False):
+        for rating in [*level_order(tasks["author_rating"]), None]:
+            chosen = tasks[tasks["author_rating"].isna() if rating is None else tasks["author_rating"] == rating]
+            if chosen.empty:
+                continue
+            rows.append(
+                {
+                    "dataset": context.dataset_label(str(dataset)),
+                    "source": source,
+                    "rating": rating or "none given",
+                    "tasks": len(chosen),
+                    "mean_rate": float(chosen["rate"].mean()),
+                    "median_lines": float(chosen["w_naive_lines"].median()),
+                    "median_turns": float(chosen["turns"].median()),
+                }
+            )
+    return TableResult(RATINGS, rows)
+
+
+QUADRANT = (
+    Col("sample", "Sample", "text"),
+    Col("d_from", "D from", "text"),
+    Col("deep", "D", "text"),
+    Col("large", "W", "text"),
+    Col("n", "Tasks"),
+    Col("mean_percentile", "Mean percentile of the pass rate", digits=2),
+    Col("paper", "Paper", "text"),
+)
+
+
+def quadrants(frames: Frames, context: ReportContext) -> TableResult | str:
+    """Section 4.3, last paragraph: tasks split at D = 2 and at the median W, and the mean percentile of their pass rate
+    within their dataset (lower is harder), with D of both models and of the first alone."""
+    chosen = [s for s in samples(frames, context, second=True) if len(s.tasks)]
+    if not chosen:
+        return NOTHING
+    rows: list[Row] = []
+    for sample in chosen:
+        for model_set in ("both", "first only"):
+            d = "d_both" if model_set == "both" else "d_first"
+            found = percentile_by_quadrant(sample.tasks, rate="rate", d=d, w="w", group="dataset")
+            for cell in found.to_dict("records"):
+                both = cell["deep"] and cell["large"]
+                first = model_set == "first only"
+                theirs = ("0.34" if both else "0.54 to 0.57") if first else ("0.29" if both else "0.53 to 0.59")
+                rows.append(
+                    {
+                        "sample": sample.label,
+                        "d_from": "both models" if model_set == "both" else "first model",
+                        "deep": "at least 2" if cell["deep"] else "1",
+                        "large": "above the median" if cell["large"] else "at most the median",
+                        "n": cell["n"],
+                        "mean_percentile": cell["mean_percentile"],
+                        "paper": theirs if sample.paper == "TB2+TW" else None,
+                    }
+                )
+    columns = [c for c in QUADRANT if c.name != "paper" or any(r["paper"] for r in rows)]
     return TableResult(columns, rows)
 
 

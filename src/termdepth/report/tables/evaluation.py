@@ -91,6 +91,7 @@ CLASSES = {
     "failed_checks": "checks fail",
     "early_submit": "submits early, unverified",
     "limits": "time or turn limit",
+    "turn_cap": "stated cap reached",
     "session_broken": "terminal session broken",
     "context_overflow": "context overflow",
     "invalid": "no valid result",
@@ -104,7 +105,7 @@ _PAPER_CLASS = {
 
 def run_class(runs: pd.DataFrame) -> pd.Series:
     """The class of each run: a key of CLASSES."""
-    found = runs["outcome"].replace({"time_limit": "limits", "turn_limit": "limits", "turn_cap": "limits"})
+    found = runs["outcome"].replace({"time_limit": "limits", "turn_limit": "limits"})
     found = found.where(~((runs["outcome"] == "failed_checks") & (runs["label"] == "early_submit")), "early_submit")
     return found.where(true(runs["valid"]), "invalid")
 
@@ -119,7 +120,7 @@ OUTCOMES = (
     Col("total", "of"),
     Col("share", "Share", "percent"),
     Col("paper_share", "Paper", "percent"),
-    Col("difference", "Difference", "percent"),
+    Col("difference", "Difference", "percent", signed=True),
 )
 
 

@@ -71,7 +71,7 @@ TABLE4 = (
     Col("light", "Light"),
     Col("sampled", "Sampled"),
     Col("paper_sampled", "Paper"),
-    Col("difference", "Difference"),
+    Col("difference", "Difference", signed=True),
     Col("paper_groups", "Groups in the paper", "text"),
     Col("paper_evidence", "Evidence of a pass, in the paper", "text"),
 )
