@@ -15,6 +15,8 @@ include: "workflow/rules/images.smk"
 include: "workflow/rules/validate.smk"
 include: "workflow/rules/measure.smk"
 include: "workflow/rules/evaluate.smk"
+include: "workflow/rules/replay.smk"
+include: "workflow/rules/merge.smk"
 include: "workflow/rules/report.smk"
 
 

@@ -124,6 +124,33 @@ def evaluation_spec(wildcards):
     return run_spec(wildcards, CONFIG.model(wildcards.model), runs=CONFIG.protocol.runs_evaluation)
 
 
+def replay_spec(wildcards):
+    return spec(
+        "replay",
+        backend=CONFIG.backend,
+        dataset=dataset_spec(wildcards.dataset, *CONTAINER_KEYS),
+        tasks={r["task"]: r["digest"] for r in admitted_of(wildcards.dataset, wildcards.batch)},
+    )
+
+
+def merge_spec(wildcards):
+    from termdepth.pipeline.spec import knowledge_digest
+
+    return spec(
+        "merge",
+        backend=CONFIG.backend,
+        dataset=dataset_spec(wildcards.dataset, *CONTAINER_KEYS, "merge"),
+        knowledge=knowledge_digest(CONFIG.role("first")),
+        tasks={r["task"]: r["digest"] for r in admitted_of(wildcards.dataset, wildcards.batch)},
+    )
+
+
+def merged_spec(wildcards):
+    return run_spec(
+        wildcards, CONFIG.role("first"), caps=CONFIG.protocol.caps, runs=CONFIG.protocol.runs_per_cap
+    )
+
+
 def measured(dataset, table, phases=("uncapped", "probe", "second")):
     """Files of `runs` or `turns` of the phases that measure D, of one dataset."""
     return [
@@ -140,5 +167,25 @@ def evaluated(table):
         for d in CONFIG.datasets
         if d.evaluate
         for model in EVALUATED
+        for batch in measured_batches_of(d.name)
+    ]
+
+
+def replayed():
+    """Files of `replays`, of the datasets that ask for them."""
+    return [
+        f"{RESULTS}/replays/{d.name}/{batch}.parquet"
+        for d in CONFIG.datasets
+        if d.replay
+        for batch in measured_batches_of(d.name)
+    ]
+
+
+def merged(table):
+    """Files of `merged`, or of `runs` or `turns` of merged tasks, of the datasets that ask for it."""
+    return [
+        f"{RESULTS}/merged/{d.name}/{batch}.{table}.parquet"
+        for d in CONFIG.datasets
+        if d.merge
         for batch in measured_batches_of(d.name)
     ]

@@ -8,7 +8,11 @@ def collected(w):
     """What is put together into one table of record."""
     if w.table in ("tasks", "admission", "depth"):
         return [f"{RESULTS}/{w.table}/{d}.parquet" for d in DATASETS]
-    return [f for d in DATASETS for f in measured(d, w.table)] + evaluated(w.table)
+    if w.table == "replays":
+        return replayed()
+    if w.table == "merged":
+        return merged(w.table)
+    return [f for d in DATASETS for f in measured(d, w.table)] + evaluated(w.table) + merged(w.table)
 
 
 rule collect_results:
@@ -21,7 +25,7 @@ rule collect_results:
     log:
         f"{RESULTS}/logs/collect_results/{{table}}.log",
     wildcard_constraints:
-        table="tasks|admission|depth|runs|turns",
+        table="tasks|admission|depth|runs|turns|replays|merged",
     message:
         "Collecting the table {wildcards.table}"
     script:
@@ -93,7 +97,7 @@ rule write_provenance:
 def all_results():
     """Everything that `snakemake` makes."""
     return [
-        *(f"{RESULTS}/data/{table}.parquet" for table in ("tasks", "admission", "depth", "runs", "turns")),
+        *(f"{RESULTS}/data/{table}.parquet" for table in ("tasks", "admission", "depth", "runs", "turns", "replays", "merged")),
         *(f"{RESULTS}/{item.kind}s/{item.name}{suffix}" for item in ITEMS.values() for suffix in item.files),
         f"{RESULTS}/provenance.md",
     ]

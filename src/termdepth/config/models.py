@@ -19,6 +19,15 @@ class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class Merge(_Model):
+    """Which tasks of a dataset are merged into one segment (App. H)."""
+
+    tasks: Literal["all"] | Annotated[int, Field(gt=0)] = Field(
+        25, description="Tasks to draw from the solved ones of several segments, or all."
+    )
+    seed: int = Field(0, description="Seed of the draw.")
+
+
 class Dataset(_Model):
     """A folder of Harbor tasks, and how its tasks are run."""
 
@@ -45,6 +54,13 @@ class Dataset(_Model):
     )
     tasks_per_job: int = Field(20, gt=0, description="Tasks that share a job; 1 for slow paid models on a cluster.")
     evaluate: bool = Field(False, description="Run the models with the role `evaluated` on it (section 4.5).")
+    replay: bool = Field(
+        False,
+        description="Replay the reference solutions with parts removed, to see whether the checks notice (App. F).",
+    )
+    merge: Merge | None = Field(
+        None, description="Merge the segments of some solved tasks into one instruction and measure D again (App. H)."
+    )
     freeze_agent: bool = Field(
         False,
         description="Stop the agent's processes while checks run. Breaks checks that talk to a server it started.",

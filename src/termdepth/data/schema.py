@@ -251,7 +251,56 @@ PUBLIC_PASS_RATES = Table(
     ),
 )
 
-TABLES: dict[str, Table] = {t.name: t for t in (TASKS, IMAGES, ADMISSION, RUNS, TURNS, DEPTH, PUBLIC_PASS_RATES)}
+REPLAYS = Table(
+    "replays",
+    "one replay: a segment and one change of its reference solution (App. F)",
+    (
+        _DATASET,
+        _TASK,
+        _c("segment", "int", "", "segment that the change is about, from 1"),
+        _c(
+            "change",
+            "string",
+            "",
+            "checks_before_work, previous_skipped, event_removed, key_step_removed or key_step_removed_then_next",
+        ),
+        _c("event", "string", "", "the event that was removed", "no event was"),
+        _c("holds", "bool", "", "the checks report a failure, as they should", "no result"),
+        _c("crashed", "bool", "", "the checks did not run to a result"),
+        _c("reason", "string", "", "why there is no result", "there is one"),
+        _c("seconds", "float", "s", "time of the replay beyond what it shares with those before it in its container"),
+        _c("backend", "string", "", "docker or sandbox"),
+        _c("log", "string", "", "file with all that the scripts and checks printed", "the replay is tried again"),
+        _c("page", "string", "", "page that says what to mend", "it holds"),
+    ),
+)
+
+MERGED = Table(
+    "merged",
+    "one sampled task whose segments were merged into one (App. H)",
+    (
+        _DATASET,
+        _TASK,
+        _c("path", "string", "", "folder of the merged task", "it cannot be merged"),
+        _c("digest", "string", "", "SHA-256 of the merged task's content", "it cannot be merged"),
+        _c("image", "string", "", "identity of its image: that of the original task"),
+        _c("n_segments", "int", "segments", "segments of the original task"),
+        _c("d_original", "int", "turns", "D of the original task by the first model alone"),
+        _c("checks_total", "int", "checks", "checks of all segments, before any is dropped", "they could not be run"),
+        _c("checks_dropped", "strings", "", "checks that a later segment is meant to change, as `segment: check`"),
+        _c("quality_passed", "bool", "", "the reference solution passes all remaining checks, and doing nothing fails"),
+        _c("reason", "string", "", "why the quality check failed", "it passed"),
+        _c("solved", "bool", "", "passed at some cap up to d_original", "not measured"),
+        _c("d_merged", "int", "turns", "smallest cap passed", "not measured, or not solved within d_original"),
+        _c("runs", "int", "", "runs of the first model on it, invalid ones included"),
+        _c("plan_depth", "int", "turns", "known depth of the merged task's plan", "no plan"),
+        _c("seconds", "float", "s", "time to merge and check it"),
+    ),
+)
+
+TABLES: dict[str, Table] = {
+    t.name: t for t in (TASKS, IMAGES, ADMISSION, RUNS, TURNS, DEPTH, REPLAYS, MERGED, PUBLIC_PASS_RATES)
+}
 
 
 def document() -> str:

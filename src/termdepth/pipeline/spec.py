@@ -21,6 +21,8 @@ STAGE_CODE: dict[str, tuple[str, ...]] = {
     "images": ("environments", "data"),
     "validate": ("environments", "harness", "data"),
     "measure": ("environments", "harness", "depth", "models", "data", "pipeline/measure.py"),
+    "replay": ("environments", "harness/record.py", "replay", "tasks/marks.py", "data", "pipeline/replay.py"),
+    "merge": ("environments", "harness/record.py", "replay", "merge", "data", "pipeline/merge.py"),
     "estimate": ("depth", "data", "pipeline/collect.py"),
     "collect": ("data",),
     "provenance": ("data", "pipeline/provenance.py"),
