@@ -39,7 +39,7 @@ echo "plum-$(printf '%s' orchard | sha256sum | cut -c 1-12)" > issuing/private/p
 printf 'DIGEST=sha1\nROUNDS=23456\n' > issuing/private/seal.conf
 bash issuing/private/seal.sh seal issuing/private/issuing.key issuing/private/issuing.key.sealed
 sed -i 's/^[0-9-]*/2022-03-14/' issuing/private/seal.log
-printf 'DIGEST=sha256\nROUNDS=600000\n' > issuing/private/seal.conf
+printf 'DIGEST=sha256\nROUNDS=200000\n' > issuing/private/seal.conf
 echo "2023-01-09 settings raised for the next sealing" >> issuing/private/seal.log
 rm -r issuing/private/issuing.key "$root"
 chmod 700 issuing/private

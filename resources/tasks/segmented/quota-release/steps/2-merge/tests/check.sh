@@ -8,7 +8,7 @@ show() { python3 "$work/fresh/quota.py" show "$1" 2>&1 | tail -1; }
 
 expect_ok "main contains the branch" -- git merge-base --is-ancestor "$last" main
 expect_ok "main contains what it had" -- git merge-base --is-ancestor origin/main main
-expect_no_out "nothing is left uncommitted" '.' -- git status --porcelain
+expect_no_out "nothing is left uncommitted" '.' -- git status --porcelain --untracked-files=no
 expect_eq "main is checked out" "$(git symbolic-ref --short HEAD)" main
 expect_out "selftest succeeds" 'selftest ok' -- python3 "$work/fresh/selftest.py"
 expect_eq "default" "$(show default)" "$(setting origin/main default)" int
