@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import math
 import os
+import shlex
 import time
 from collections.abc import Awaitable
 from datetime import UTC, datetime
@@ -22,8 +23,9 @@ from harbor.agents.terminus_2 import terminus_2 as _terminus
 from harbor.agents.terminus_2.terminus_2 import Command, Terminus2, Terminus2Options
 from harbor.agents.terminus_2.tmux_session import TmuxSession
 from harbor.environments.base import BaseEnvironment
-from harbor.llms.base import BaseLLM, ContextLengthExceededError, LLMResponse, OutputLengthExceededError
+from harbor.llms.base import BaseLLM, LLMResponse, OutputLengthExceededError
 from harbor.llms.chat import Chat
+from harbor.llms.lite_llm import LiteLLM
 from harbor.models.agent.context import AgentContext
 from harbor.models.trajectories import Step
 from pydantic import Field
@@ -35,7 +37,11 @@ from termdepth.harness.redact import redact
 HARBOR_VERSION = "0.26.0"
 METADATA_KEY = "termdepth"
 MAX_EMPTY_REPLIES = 3
+RETRY_WAITS = (1.0, 3.0, 9.0)
+"""Seconds before each further try of a request that failed for a reason that may pass. LiteLLM's client itself tries once:
+its tries inside Harbor's would make a provider that hangs cost nine request timeouts."""
 _PROMPT_WAIT_SECONDS = 10.0
+_FALLBACK_FAILED = "Technical difficulties."  # how terminus-2 begins the reply it makes up when no request came through
 
 if version("harbor") != HARBOR_VERSION:
     raise UserError(
@@ -43,11 +49,15 @@ if version("harbor") != HARBOR_VERSION:
         hint="run `make setup`, which installs the locked dependencies",
     )
 
-# Every process but PID 1 and the shell that sends the signal, twice, because the first pass can miss a fork.
-_SIGNAL_ALL = (
-    "for i in 1 2; do for d in /proc/[0-9]*; do p=${d#/proc/}; "
-    'case $p in 1|$$|$PPID) ;; *) kill -%s "$p" 2>/dev/null;; esac; done; done; true'
-)
+# What checks stand on, made whole as root: the agent may have removed the working folder, without which no command starts, or
+# put something else in the place of the folders for tests and rewards, or filled the disk. Its failed run would then be one without a verdict.
+_READY_FOR_CHECKS = """\
+[ -d {workdir} ] || mkdir -p {workdir}
+for d in /logs/verifier /tests; do [ -d $d ] && [ ! -L $d ] || {{ rm -rf $d; mkdir -p $d; }}; done
+rm -rf /logs/verifier/reward.txt /logs/verifier/reward.json
+chmod 777 /logs/verifier
+head -c 1048576 /dev/zero >/tests/.room || exit 126
+rm -f /tests/.room"""
 
 
 class SegmentedOptions(Terminus2Options):  # type: ignore[misc]  # harbor ships no types
@@ -88,6 +98,9 @@ class SegmentedTerminus2(Terminus2):  # type: ignore[misc]  # harbor ships no ty
         self._empty_replies = 0
         self._compressions = 0
         self._instructions: list[str] = []
+        self._limited = ""
+        self._workdir = "/"
+        self._call_error: Exception | None = None
         super().__init__(*args, **kwargs)
 
     # terminus-2 asks once whether the agent is sure. Before the last segment that would cost a turn a segment, so there it
@@ -103,26 +116,37 @@ class SegmentedTerminus2(Terminus2):  # type: ignore[misc]  # harbor ships no ty
     @override
     def _init_llm(self, *args: Any, **kwargs: Any) -> BaseLLM:
         llm = super()._init_llm(*args, **kwargs)
-        extract, call = llm._extract_usage_info, llm.call
+        extract, once = llm._extract_usage_info, LiteLLM.call.__wrapped__
 
         def keep(response: Any) -> Any:  # Harbor's LLMResponse drops the finish reason
             self._finish_reason = response.choices[0].finish_reason
             self._usage = extract(response)
             return self._usage
 
-        async def call_once(*args: Any, **kwargs: Any) -> LLMResponse:
-            try:
-                return await call(*args, **kwargs)
-            except OutputLengthExceededError as e:  # plain terminus-2 asks again without bound, inside one turn
-                return LLMResponse(content=e.truncated_response or "", model_name=self._model_name, usage=self._usage)
+        async def call(*args: Any, **kwargs: Any) -> LLMResponse:
+            waits = iter(RETRY_WAITS)
+            while True:
+                try:
+                    return await once(llm, *args, max_retries=0, **kwargs)
+                except OutputLengthExceededError as e:  # plain terminus-2 asks again without bound, inside one turn
+                    return LLMResponse(
+                        content=e.truncated_response or "", model_name=self._model_name, usage=self._usage
+                    )
+                except Exception as e:
+                    self._call_error = e
+                    wait = next(waits, None)
+                    if wait is None or not _may_pass(e, again=wait != RETRY_WAITS[0]):
+                        raise
+                    await asyncio.sleep(wait)
 
         llm._extract_usage_info = keep
-        llm.call = call_once
+        llm.call = call
         return llm
 
     @override
     async def setup(self, environment: BaseEnvironment) -> None:
         await super().setup(environment)
+        self._workdir = ((await environment.exec("pwd")).stdout or "").strip() or "/"
         await _wait_for_prompt(self._session)
 
     # --- segments
@@ -143,11 +167,11 @@ class SegmentedTerminus2(Terminus2):  # type: ignore[misc]  # harbor ships no ty
         self._instructions.append(instruction)
         self._reset_per_run_state()
         self._context = context
-        if self.options.freeze:
-            await environment.exec(_SIGNAL_ALL % "CONT", user="root")
-        await self._segment(self._continue(instruction), environment, context)
+        await self._segment(self._continue(instruction, environment), environment, context)
 
-    async def _continue(self, instruction: str) -> None:
+    async def _continue(self, instruction: str, environment: BaseEnvironment) -> None:
+        if self.options.freeze:
+            await environment.thaw()
         chat = self._chat
         # Harbor adds up the segments itself, so the counters start again with each.
         chat._cumulative_input_tokens = chat._cumulative_output_tokens = chat._cumulative_cache_tokens = 0
@@ -178,16 +202,23 @@ class SegmentedTerminus2(Terminus2):  # type: ignore[misc]  # harbor ships no ty
 
         Returns normally for every end but a cancellation, so that the state is verified as it is.
         """
-        first_row, started = len(self._turn_rows), time.monotonic()
+        first_row, started, seconds = len(self._turn_rows), time.monotonic(), 0.0
         try:
-            async with asyncio.timeout_at(_loop_time(self._deadline)) as limit:
-                await work
-        except _Stop as stop:
-            self._stop = stop
-        except TimeoutError as e:
-            self._stop = _Stop("time_limit") if limit.expired() else _Stop(*_classify(e))
-        except Exception as e:
-            self._stop = _Stop(*_classify(e))
+            try:
+                async with asyncio.timeout_at(_loop_time(self._deadline)) as limit:
+                    await work
+            except _Stop as stop:
+                self._stop = stop
+            except TimeoutError as e:
+                self._stop = _Stop("time_limit") if limit.expired() else _Stop(*_classify(e))
+            except Exception as e:
+                self._stop = _Stop(*_classify(e))
+            seconds = time.monotonic() - started
+            await self._make_ready_for_checks(environment)
+        except asyncio.CancelledError:
+            self._stop = self._stop or _Stop("infrastructure_error", "cancelled from outside")
+            seconds = time.monotonic() - started
+            raise
         finally:
             self._context = self._context or context
             used = self._usage
@@ -201,11 +232,30 @@ class SegmentedTerminus2(Terminus2):  # type: ignore[misc]  # harbor ships no ty
                     "turns": self._turn_rows[first_row:],
                     "compressions": self._compressions,
                     "context_tokens": used and used.prompt_tokens + used.completion_tokens,
-                    "seconds": time.monotonic() - started,
+                    "seconds": seconds,
                 },
             }
+
+    async def _make_ready_for_checks(self, environment: BaseEnvironment) -> None:
+        """Mend what checks stand on; freeze the agent's processes if asked. Trouble here is trouble that the agent made."""
+        command = _READY_FOR_CHECKS.format(workdir=shlex.quote(self._workdir))
+        try:
+            result = await environment.exec(command, cwd="/", user="root")
             if self.options.freeze:
-                await environment.exec(_SIGNAL_ALL % "STOP", user="root")
+                await environment.freeze()
+                result = await environment.exec(command, cwd="/", user="root")
+            trouble = (
+                f"checks cannot run in the container any more: {result.stderr}"
+                if result.return_code in (126, 127)
+                else None
+            )
+        except Exception as e:
+            reason, trouble = _classify(e)
+            if reason != "session_broken":
+                self._stop = self._stop or _Stop(reason, trouble)
+                return
+        if trouble and (self._stop is None or self._stop.reason == "infrastructure_error"):
+            self._stop = _Stop("session_broken", redact(trouble))
 
     @override
     async def _run_agent_loop(self, initial_prompt: str, chat: Chat, original_instruction: str = "") -> None:
@@ -215,7 +265,8 @@ class SegmentedTerminus2(Terminus2):  # type: ignore[misc]  # harbor ships no ty
         self._max_episodes = max(0, limit - len(self._turn_rows))
         self._completed = False
         # A compression must know every part given so far, not only the last.
-        await super()._run_agent_loop(initial_prompt, chat, "\n\n".join(self._instructions))
+        given = texts.given_so_far(self._instructions, self.options.parts, self.options.cap)
+        await super()._run_agent_loop(initial_prompt, chat, given)
         if self._completed:
             return
         if not await self._session.is_session_alive():
@@ -232,6 +283,9 @@ class SegmentedTerminus2(Terminus2):  # type: ignore[misc]  # harbor ships no ty
         reply = await super()._handle_llm_interaction(chat, prompt, original_instruction, session)
         commands, complete, feedback, analysis, plan, response = reply
         usage = response.usage
+        if usage is None and response.model_name is None and (response.content or "").startswith(_FALLBACK_FAILED):
+            # No reply, so no turn: the context was compressed and the request failed even so.
+            raise _Stop(*_classify(self._call_error or RuntimeError("no reply")))
         row = {
             "turn": len(self._turn_rows) + 1,
             "segment": self._part,
@@ -256,15 +310,14 @@ class SegmentedTerminus2(Terminus2):  # type: ignore[misc]  # harbor ships no ty
         if self._finish_reason == "length":  # a reply that was cut off is never acted on
             row["parse_error"] = True
             return [], False, f"ERROR: {texts.CUT_OFF}", "", "", response
-        self._completed = bool(complete) and self._pending_completion
+        self._completed = bool(complete) and self._pending_completion and not row["parse_error"]
         return commands, complete, feedback, analysis, plan, response
 
     @override
     async def _query_llm(
         self, chat: Chat, prompt: str, original_instruction: str = "", session: TmuxSession | None = None
     ) -> LLMResponse:
-        """terminus-2's own request, with its way out of a full context, but without its three tries around everything:
-        LiteLLM's three tries inside are enough (24 s against 8 s until a dead provider is noticed)."""
+        """terminus-2's own request, with its way out of a full context, but without its three tries around everything."""
         started = time.time()
         try:
             once = Terminus2._query_llm.__wrapped__
@@ -291,9 +344,18 @@ class SegmentedTerminus2(Terminus2):  # type: ignore[misc]  # harbor ships no ty
 
     @override
     def _limit_output_length(self, output: str, max_bytes: int | None = None) -> str:
-        return super()._limit_output_length(output, max_bytes or self.options.output_bytes)  # type: ignore[no-any-return]
+        # terminus-2 limits twice; the second time would cut out the note of the first, and with it how much is missing.
+        if output and output == self._limited:
+            return output
+        self._limited = str(super()._limit_output_length(output, max_bytes or self.options.output_bytes))
+        return self._limited
 
     # --- context compression, bounded
+
+    @override
+    async def _check_proactive_summarization(self, chat: Chat, *args: Any) -> Any:
+        """Before the first turn there is nothing to compress; terminus-2 would put the bare instruction for its prompt."""
+        return await super()._check_proactive_summarization(chat, *args) if chat.messages else None
 
     @override
     async def _summarize(self, chat: Chat, original_instruction: str, session: TmuxSession) -> Any:
@@ -320,17 +382,34 @@ def _lines(keystrokes: Any) -> int:
     return sum(bool(line.strip()) for keys in keystrokes for line in keys.splitlines())
 
 
+# Names of exceptions, so that LiteLLM's and the backends' modules need not be imported for them.
+_UNAVAILABLE = {"AuthenticationError", "PermissionDeniedError", "NotFoundError"}
+_REFUSED = {"ContentPolicyViolationError"}
+_OVERFLOW = {"ContextLengthExceededError", "ContextWindowExceededError"}
+_CONTAINER_ENDED = {"ContainerGone", "SandboxError"}  # by what ran in it: the engine and its host still answer
+
+
 def _classify(error: Exception) -> tuple[str, str]:
     """An exception of the conversation as (stop reason, one line without keys)."""
     name = type(error).__name__
-    text = redact(f"{name}: {error}")
-    if isinstance(error, ContextLengthExceededError) or name == "ContextWindowExceededError":
+    text = redact(f"{name}: {error}" if str(error) else name)
+    if name in _OVERFLOW:
         return "context_overflow", text
-    if name == "ContentPolicyViolationError":
+    if name in _REFUSED:
         return "refused", text
-    if name in ("AuthenticationError", "PermissionDeniedError", "NotFoundError"):
+    if name in _UNAVAILABLE or (name == "BadRequestError" and "LLM Provider NOT provided" in text):
         return "model_unavailable", text
+    if name in _CONTAINER_ENDED:
+        return "session_broken", text
     return "infrastructure_error", text
+
+
+def _may_pass(error: Exception, *, again: bool) -> bool:
+    """Whether a failed request is worth another try. again: it has been tried twice; a timeout is then given up."""
+    name = type(error).__name__
+    if name in _UNAVAILABLE | _REFUSED | _OVERFLOW or name in ("BadRequestError", "UnprocessableEntityError"):
+        return False
+    return not (again and name == "Timeout")
 
 
 async def _wait_for_prompt(session: TmuxSession) -> None:
