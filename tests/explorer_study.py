@@ -133,15 +133,17 @@ def write_run(
         passed = number <= run["segments_passed"]
         results.append({"step_name": names[number - 1], "verifier_result": {"rewards": {"reward": float(passed)}}})
     folder.mkdir(parents=True, exist_ok=True)
-    top = {"step_results": results} if run["n_segments"] > 1 else {"verifier_result": results[0]["verifier_result"], "step_results": None}
+    top = (
+        {**results[0], "step_name": None, "step_results": None} if run["n_segments"] == 1 else {"step_results": results}
+    )
     (folder / "result.json").write_text(json.dumps(top))
     return folder
 
 
-def hostile_study(root: Path) -> dict[str, list[Row]]:
+def hostile_study(root: Path, more: Sequence[str] = ()) -> dict[str, list[Row]]:
     """A task for each hostile text, which is its name and everything that its run says. Keys as in ExplorerData."""
     data: dict[str, list[Row]] = {k: [] for k in ("tasks", "admission", "depth", "runs", "turns", "public_pass_rates")}
-    for i, text in enumerate(HOSTILE):
+    for i, text in enumerate((*HOSTILE, *more)):
         run = run_row(text, text, model=text, outcome=text, error=text, label=text, passed=False, attempt=i + 1)
         data["tasks"].append(task_row(text, text, kind=text))
         data["admission"].append(admission_row(text, text))
