@@ -1,120 +1,17 @@
-"""The check library in real shells: every function, kind and rule of resources/checks (paper, App. F, Table 7).
+"""The check library in real shells: every function, kind and reader of resources/checks (paper, App. F, Table 7).
 
-A table is one check script with a check a row; what a row must say is beside it. Each table runs in every userland this
-machine has: coreutils with nothing else, the awk implementations, and busybox.
+A table is one check script with a check a row; what a row must say is beside it. Each table runs in every userland.
 """
 
+# ruff: noqa: F811 - fixtures are imported by name
 from __future__ import annotations
 
 import os
 import shlex
-import shutil
-import signal
-import socket
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
 
 import pytest
-
-CHECKS = Path(__file__).parents[2] / "resources" / "checks"
-BASH = shutil.which("bash") or "/bin/bash"
-NEEDED = "awk cat head ls mktemp rm sort tail tr wc dirname env sleep true false printf seq".split()
-AWKS = {"mawk": ["mawk"], "gawk": ["gawk"], "original-awk": ["original-awk"], "busybox": ["busybox", "awk"]}
-
-
-@dataclass
-class Result:
-    code: int
-    lines: list[str]
-    log: str
-    seconds: float
-    by_name: dict[str, str] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.by_name = {}
-        for line in self.lines:
-            word, rest = line.split(" ", 1)
-            self.by_name[rest if word == "PASS" else rest.split(": ", 1)[0]] = line
-
-
-@dataclass
-class Userland:
-    """What a check script finds on its PATH, and a folder to work in."""
-
-    path: str
-    folder: Path
-
-    def run(self, script: str | bytes, **env: str) -> Result:
-        file = self.folder / "check.sh"
-        file.write_bytes(script if isinstance(script, bytes) else script.encode())
-        started = time.monotonic()
-        done = subprocess.run(
-            [BASH, str(CHECKS / "run.sh"), str(file)],
-            cwd=self.folder,
-            env={"PATH": self.path, "HOME": "/", "LANG": "C.UTF-8", **env},
-            capture_output=True,
-            timeout=60,
-            check=False,
-        )
-        seconds = time.monotonic() - started
-        out, log = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
-        return Result(done.returncode, out.splitlines(), log, seconds)
-
-    def table(self, rows: list[tuple[str, str]]) -> None:
-        """Rows of a check without its name (`expect_eq @ a b`) and the line it must give, from PASS or FAIL on."""
-        script = "\n".join(check.replace("@", f"n{i}", 1) for i, (check, _) in enumerate(rows))
-        result = self.run(script)
-        got = {check: result.by_name.get(f"n{i}", "no line") for i, (check, _) in enumerate(rows)}
-        wrong = {}
-        for i, (check, expected) in enumerate(rows):
-            wanted = expected.replace("FAIL ", f"FAIL n{i}: ", 1) if expected != "PASS" else f"PASS n{i}"
-            if got[check] != wanted and not (expected.endswith("*") and got[check].startswith(wanted[:-1])):
-                wrong[check] = got[check]
-        assert not wrong, result.log
-        assert result.code == (0 if all(expected == "PASS" for _, expected in rows) else 1)
-
-
-def _links(folder: Path, awk: list[str], only_coreutils: bool) -> str:
-    """A folder with bash, an awk and the programs of coreutils (or the applets of busybox), and nothing else."""
-    folder.mkdir()
-    (folder / "bash").symlink_to(BASH)
-    program = shutil.which(awk[0])
-    assert program
-    if only_coreutils:
-        for name in NEEDED:
-            if name != "awk":
-                (folder / name).symlink_to(shutil.which(name) or name)
-    else:
-        for name in subprocess.run([program, "--list"], capture_output=True, text=True, check=True).stdout.split():
-            if name not in ("bash", "sh") and not (folder / name).exists():
-                (folder / name).symlink_to(program)
-    (folder / "awk").unlink(missing_ok=True)
-    (folder / "awk").write_text(f'#!/bin/sh\nexec {program} {" ".join(awk[1:])} "$@"\n')
-    (folder / "awk").chmod(0o755)
-    return str(folder)
-
-
-@pytest.fixture(params=["host", *AWKS])
-def userland(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Userland]:
-    folder = tmp_path / "work"
-    folder.mkdir()
-    if request.param == "host":
-        yield Userland(os.environ["PATH"], folder)
-        return
-    awk = AWKS[request.param]
-    if not shutil.which(awk[0]):
-        pytest.skip(f"{awk[0]} is not installed")
-    yield Userland(_links(tmp_path / "bin", awk, awk[0] != "busybox"), folder)
-
-
-@pytest.fixture
-def host(tmp_path: Path) -> Userland:
-    return Userland(os.environ["PATH"], tmp_path)
-
+from check_userlands import Userland, host, userland  # noqa: F401
 
 # ---- commands
 
@@ -197,7 +94,9 @@ def test_patterns_ignore_case_spaces_and_spaces_around_colon_and_equals(userland
     rows = []
     for pattern, line, matches in PATTERNS:
         (userland.folder / f"o{len(rows)}").write_bytes(line.encode("latin-1") + b"\n")
-        rows.append((f"expect_out @ {shlex.quote(pattern)} -- cat o{len(rows)}", "PASS" if matches else "FAIL no line*"))
+        rows.append(
+            (f"expect_out @ {shlex.quote(pattern)} -- cat o{len(rows)}", "PASS" if matches else "FAIL no line*")
+        )
     for pattern, _, matches in PATTERNS:
         command = f"expect_no_out @ {shlex.quote(pattern)} -- cat o{len(rows) - len(PATTERNS)}"
         rows.append((command, "FAIL a line matches*" if matches else "PASS"))
@@ -310,7 +209,10 @@ def test_equality_of_every_kind(userland: Userland) -> None:
 def test_an_expected_value_that_is_empty_or_of_another_kind_fails(userland: Userland) -> None:
     userland.table(
         [
-            *((f"expect_eq @ '' '' {kind}", "FAIL the expected value '' is empty") for kind in ("text", "exact", "seq")),
+            *(
+                (f"expect_eq @ '' '' {kind}", "FAIL the expected value '' is empty")
+                for kind in ("text", "exact", "seq")
+            ),
             ("expect_eq @ ' ' '\"\"'", "FAIL the expected value '\"\"' is empty"),
             ("expect_eq @ x y int", "FAIL the expected value 'y' has no whole number"),
             ("expect_eq @ 1 1.5 int", "FAIL the expected value '1.5' has no whole number"),
@@ -323,3 +225,270 @@ def test_an_expected_value_that_is_empty_or_of_another_kind_fails(userland: User
             ("expect_eq @ a b c d", "FAIL write expect_eq NAME ACTUAL EXPECTED [KIND], each value in double quotes"),
         ]
     )
+
+
+HOSTILE = [
+    "*",
+    "/etc/*",
+    "$(touch pwned)",
+    "`touch pwned`",
+    "; touch pwned",
+    "a' -o 'b",
+    "-n",
+    "-e x",
+    "--",
+    "(",
+    "!",
+    "= b",
+    "a\\b\\n",
+    "%s%n",
+    "&& \\1",
+    "${x}",
+    "[a-z]*",
+    "a\x01b",
+    "\xff\xfe",
+    "x" * 200_000,
+    "y z " * 50_000,
+]
+
+
+@pytest.mark.parametrize("kind", ["text", "exact", "set", "seq"])
+def test_hostile_values_are_compared_never_executed(userland: Userland, kind: str) -> None:
+    script = []
+    for i, value in enumerate(HOSTILE):
+        (userland.folder / f"v{i}").write_bytes(value.encode("latin-1"))
+        script.append(f'expect_eq same{i} "$(cat v{i})" "$(cat v{i})" {kind}')
+        script.append(f'expect_eq other{i} "$(cat v{i})x" "$(cat v{i})" {kind}')
+    result = userland.run("\n".join(script))
+    assert [line for line in result.lines if line.startswith("FAIL same")] == [], result.log
+    assert [line for line in result.lines if line.startswith("PASS other")] == [], result.log
+    assert len(result.lines) == 2 * len(HOSTILE)
+    assert max(map(len, result.lines)) < 600
+    assert not (userland.folder / "pwned").exists()
+
+
+@pytest.mark.parametrize("kind", ["text", "exact", "int", "num", "version", "bool", "set", "seq"])
+@pytest.mark.parametrize(
+    "shape", ["'%s' x", "'%s' 9", "'%s' ' '", "'%s' '\"'", "'%s' 'a '", "'%s' ',1'", "'%s' '[\\n'"]
+)
+def test_values_of_a_megabyte_take_seconds_at_most(host: Userland, kind: str, shape: str) -> None:
+    # Repeated to 1 MB: patterns that backtrack over runs would need minutes.
+    make = (
+        f"v=$(printf {shape} | head -c 0; s=$(printf {shape}.); s=${{s%.}}; yes \"$s\" | tr -d '\\n' | head -c 1000000)"
+    )
+    result = host.run(f'{make}\nexpect_eq a "$v" "$v" {kind}\nexpect_eq b "${{v}}q" "$v" {kind}\n')
+    assert len(result.lines) == 2, result.log
+    assert result.seconds < 10
+
+
+def test_hostile_names_reasons_and_outputs_stay_in_their_line(userland: Userland) -> None:
+    (userland.folder / "nul").write_bytes(b"a\0b\nPASS forged\n\x1b[2Jend\n")
+    result = userland.run(
+        "pass $'two\\nPASS lines'\n"
+        "fail 'a name' $'why\\nPASS other\\e[2J'\n"
+        "pass '-n'\n"
+        "pass '*'\n"
+        "pass '$(touch pwned)'\n"
+        "fail ''\n"
+        "expect_out nul '^ab$' -- cat nul\n"
+        "expect_ok bad -- bash -c 'cat nul; exit 1'\n"
+    )
+    assert result.lines == [
+        "PASS two PASS lines",
+        "FAIL a name: why PASS other [2J",
+        "PASS -n",
+        "PASS *",
+        "PASS $(touch pwned)",
+        "FAIL (no name): a check needs a name",
+        "PASS nul",
+        "FAIL bad: exit status 1; it printed: ab PASS forged  [2Jend",
+    ]
+    assert not (userland.folder / "pwned").exists()
+
+
+# ---- readers
+
+REPORT = (
+    "\ufeff# Report\r\n"
+    "- **Last day**:  2024-05-31 \r\n"
+    "Row Count = '5'\r\n"
+    "url: http://x:80/?a=b\r\n"
+    "again: 1\r\nagain: 1\r\n"
+    "differs: 1\r\nDiffers: 2\r\n"
+    "tab\tvalue of tab\r\n"
+    "wide      two words\r\n"
+    "| piped | 7 |\r\n"
+    "empty:\r\n"
+    "a:b: colon in the key\r\n"
+    "hostile: $(touch pwned) `touch pwned` *\r\n"
+    "2. numbered: x\r\n"
+).encode()
+FIELDS = [
+    ("last_day", "2024-05-31"),
+    ("LAST-DAY", "2024-05-31"),
+    ("last day", "2024-05-31"),
+    ("row_count", "5"),
+    ("row", ""),
+    ("count", ""),
+    ("url", "http://x:80/?a=b"),
+    ("again", "1"),
+    ("differs", ""),
+    ("tab", "value of tab"),
+    ("wide", "two words"),
+    ("piped", "7"),
+    ("empty", ""),
+    ("a:b", "colon in the key"),
+    ("hostile", "$(touch pwned) `touch pwned` *"),
+    ("numbered", "x"),
+    ("absent", ""),
+    ("$(touch pwned)", ""),
+    (".*", ""),
+]
+JSON = (
+    b'{"Total Rows": 12, "name": "a \\"b\\" \\\\ c\\/d", "e": "caf\\u00e9 \\ud83d\\ude00", "ok": true, "nothing": null,\n'
+    b' "list": ["x, y", 2,\n 3.50], "empty": [], "deep": {"inner-key": -1e5, "list": "other"}, "braces": "}]{[,:",\n'
+    b'  "rows": [{"id": 1, "same": 4}, {"id": 2, "same": 4}]}\n'
+)
+JSON_FIELDS = [
+    ("total_rows", "12"),
+    ("name", 'a "b" \\ c/d'),
+    ("e", "caf\u00e9 \U0001f600"),
+    ("ok", "true"),
+    ("nothing", ""),
+    ("list", "x, y\n2\n3.50"),
+    ("empty", ""),
+    ("inner_key", "-1e5"),
+    ("deep.inner-key", "-1e5"),
+    ("deep.list", "other"),
+    ("braces", "}]{[,:"),
+    ("same", "4"),
+    ("id", ""),
+    ("absent", ""),
+]
+
+
+def _readings(userland: Userland, calls: list[str]) -> list[str]:
+    """What each call of a reader prints (through the shell's own $(...))."""
+    script = "\n".join(f'printf "%s" "$({call})" > got{i}' for i, call in enumerate(calls))
+    result = userland.run(script + "\npass end\n")
+    assert result.lines == ["PASS end"], result.log
+    return [(userland.folder / f"got{i}").read_bytes().decode(errors="surrogateescape") for i in range(len(calls))]
+
+
+@pytest.mark.parametrize(("content", "expected"), [(REPORT, FIELDS), (JSON, JSON_FIELDS)], ids=["lines", "json"])
+def test_field(userland: Userland, content: bytes, expected: list[tuple[str, str]]) -> None:
+    (userland.folder / "r").write_bytes(content)
+    got = _readings(userland, [f"field r {shlex.quote(key)}" for key, _ in expected])
+    assert dict(zip([key for key, _ in expected], got, strict=True)) == dict(expected)
+    assert not (userland.folder / "pwned").exists()
+
+
+BROKEN = [
+    '{"a": 1',
+    '{"a": 1,}',
+    '{"a" 1}',
+    '{"a": 1} x',
+    '{"a": "x}',
+    '{"a": 01x}',
+    '{"a": [1}',
+    "{a: 1}",
+    '{"b": 2 "a": 1}',
+]
+
+
+def test_field_reads_nothing_from_broken_json(userland: Userland) -> None:
+    for i, broken in enumerate(BROKEN):
+        (userland.folder / f"r{i}").write_text(broken)
+    assert _readings(userland, [f"field r{i} a" for i in range(len(BROKEN))]) == [""] * len(BROKEN)
+
+
+def test_field_reads_json_of_a_megabyte(host: Userland) -> None:
+    (host.folder / "r").write_text('{"a": [' + "1," * 300_000 + '2], "c": "' + "x\\n" * 300_000 + '", "b": "y"}')
+    assert _readings(host, ["field r b"]) == ["y"]
+
+
+TABLES = {
+    "csv": b'\xef\xbb\xbfName,Disk Size,note\r\n"Doe, J",5,"a ""q"" b"\r\nx,7,"two\nlines"\r\n\r\nz,,end\r\n',
+    "plain": b"a,1\nb,2\n",
+    "tsv": b"key\tmy value\na\tx, y\nb\t\n",
+    "markdown": b"| Key | My-Val |\n|-----|-------:|\n| a   | 1 |\n| b\\|c | `2` |\n",
+    "psql": b" id | city\n----+----------\n  1 | New York\n  2 | \n(2 rows)\n",
+    "mysql": b"+----+---+\n| id | n |\n+----+---+\n|  1 | 7 |\n+----+---+\n",
+    "aligned": b"NAME        SIZE  OWNER\nNew York    12    a, b\nOslo        7     c\n",
+    "narrow": b"name size\nabc 1\nlonger 22\n",
+    "ruled": b"name  size\n----  ----\nabc   1\n",
+    "one": b"city\nNew York\nOslo\n",
+    "commented": b"# id, n\n1, 5\n",
+    "latin": b"name,n\ncaf\xe9,3\n",
+    "hostile": b"k,v\n$(touch pwned),*\n-n,`touch pwned`.\n",
+    "double": b"k,v\na,1\na,2\nB,3\nb,4\n",
+    "single": b"7|y\n",
+    "empty": b"",
+}
+TABLE_CALLS = [
+    ("column csv disk_size:2", "5\n7"),
+    ("column csv NAME:1", "Doe, J\nx\nz"),
+    ("cell csv name:1 'doe,  j' note:3", 'a "q" b'),
+    ("cell csv name:1 x note:3", "two\nlines"),
+    ("cell csv name:1 z disk-size:2", ""),
+    ("cell csv name:1 z note", "end"),
+    ("rows csv name:1", "3"),
+    ("column csv absent", ""),
+    ("column plain k:2", "1\n2"),
+    ("rows plain k:1", "2"),
+    ("cell plain k:1 b v:2", "2"),
+    ("column plain k", ""),
+    ("column tsv MY_VALUE:2", "x, y"),
+    ("rows tsv key:1", "2"),
+    ("column markdown my_val:2", "1\n2"),
+    ("cell markdown key:1 'b|c' my-val:2", "2"),
+    ("rows markdown key:1", "2"),
+    ("column psql city:2", "New York"),
+    ("rows psql id:1", "2"),
+    ("cell mysql id:1 1 n:2", "7"),
+    ("rows mysql id:1", "1"),
+    ("cell aligned name:1 'new york' size:2", "12"),
+    ("column aligned owner:3", "a, b\nc"),
+    ("cell narrow name:1 longer size:2", "22"),
+    ("rows narrow name:1", "2"),
+    ("column ruled size:2", "1"),
+    ("column one city:1", "New York\nOslo"),
+    ("rows one city:1", "2"),
+    ("cell commented id:1 1 n:2", "5"),
+    ("column latin name:1", "caf\udce9"),
+    ("cell latin name:1 $'caf\\xe9' n:2", "3"),
+    ("column hostile v:2", "*\n`touch pwned`."),
+    ("cell hostile k:1 -n v:2", "`touch pwned`."),
+    ("cell hostile k:1 '$(touch pwned)' v:2", "*"),
+    ("cell hostile k:1 '.*' v:2", ""),
+    ("cell double k:1 a v:2", ""),
+    ("cell double k:1 b v:2", "4"),
+    ("column single x:2", "y"),
+    ("rows single x:2", "1"),
+    ("rows empty x:1", "0"),
+    ("column empty x:1", ""),
+    ("rows absent x:1", ""),
+    ("column absent x:1", ""),
+    ("cell absent x:1 a y:2", ""),
+    ("field absent x", ""),
+    ("field", ""),
+    ("cell csv name:1", ""),
+    ("column /dev/null x:1", ""),
+    ("column <(printf 'a,b\\n1,2\\n') b:2", "2"),
+]
+
+
+def test_tables(userland: Userland) -> None:
+    for name, content in TABLES.items():
+        (userland.folder / name).write_bytes(content)
+    got = _readings(userland, [call for call, _ in TABLE_CALLS])
+    wrong = {call: said for (call, wanted), said in zip(TABLE_CALLS, got, strict=True) if said != wanted}
+    assert wrong == {}
+    assert not (userland.folder / "pwned").exists()
+
+
+def test_a_reader_does_not_wait_for_a_pipe_in_the_place_of_a_report(userland: Userland) -> None:
+    os.mkfifo(userland.folder / "r")
+    started = time.monotonic()
+    assert _readings(userland, ["field r a", "rows r a:1"]) == ["", ""]
+    assert time.monotonic() - started < 10
