@@ -83,5 +83,7 @@ rm -rf .git/logs
 
 # Where ours is to be published, as the machine's owner prepared it, and another team's repository beside it.
 git init -q --bare -b master /app/srv/quota.git
+git -C /app/srv/quota.git config receive.advertisePushOptions true
+install -m 755 /source.hook /app/srv/quota.git/hooks/pre-receive
 git init -q --bare -b main /app/srv/payroll.git
 git push -q /app/srv/payroll.git "$base:refs/heads/main"

@@ -1,8 +1,11 @@
 #!/bin/bash
-git -C /app/quota push -q /app/srv/quota.git main feature/grace v1.3 v1.4 v1.4.1
-# The daemon hands out only repositories that are marked for it; --export-all would hand out the neighbours too. And the
+push="git -C /app/quota push -q"
+refs="main feature/grace v1.3 v1.4 v1.4.1"
+refusal=$($push /app/srv/quota.git $refs 2>&1)
+# The repository refuses a push that does not name a change, and says which. The daemon hands out only repositories that are marked for it; --export-all would hand out the neighbours too. And the
 # prepared repository points to a branch that is not there, so that a clone checks out nothing.
 # key-step: begin
+$push -o "$(sed -n 's/.*with the option \([^ ]*\).*/\1/p' <<< "$refusal")" /app/srv/quota.git $refs
 git -C /app/srv/quota.git symbolic-ref HEAD refs/heads/main
 touch /app/srv/quota.git/git-daemon-export-ok
 # key-step: end
