@@ -174,10 +174,10 @@ def _has_rating(sample: Sample) -> bool:
     return bool(sample.tasks["rating"].nunique() > 1)
 
 
-def main_tests(frames: Frames, context: ReportContext) -> list[Test]:
+def main_tests(chosen: list[Sample], context: ReportContext) -> list[Test]:
     """Section 4.3: pass rate with D given W, and with N given D, on every sample; ratings with D, W and N."""
     tests = []
-    for sample in samples(frames, context, second=True):
+    for sample in chosen:
         tests.append(run_test(sample, "pass rate", "D", "W", "main", context))
         tests.append(run_test(sample, "pass rate", "N", "D", "main", context))
         if sample.tasks["dataset"].nunique() > 1:
@@ -188,11 +188,11 @@ def main_tests(frames: Frames, context: ReportContext) -> list[Test]:
     return tests
 
 
-def model_set_tests(frames: Frames, context: ReportContext) -> list[Test]:
-    """Appendix E.1: the same with D of both models and of the first alone, the second left out of every mean rate."""
+def model_set_tests(chosen: list[Sample], context: ReportContext) -> list[Test]:
+    """Appendix E.1: the same with D of both models and of the first alone, on samples without the second in a mean rate."""
     tests = []
     sets: tuple[ModelSet, ...] = ("both", "first only")
-    for sample, mine in product(samples(frames, context, second=False), sets):
+    for sample, mine in product(chosen, sets):
         tests.append(run_test(sample, "pass rate", "D", "W", mine, context, without_second=True))
         tests.append(run_test(sample, "pass rate", "N", "D", mine, context, without_second=True))
         if _has_rating(sample) and sample.tasks["dataset"].nunique() == 1:
@@ -200,10 +200,10 @@ def model_set_tests(frames: Frames, context: ReportContext) -> list[Test]:
     return tests
 
 
-def failed_run_tests(frames: Frames, context: ReportContext) -> list[Test]:
+def failed_run_tests(chosen: list[Sample], context: ReportContext) -> list[Test]:
     """Appendix E.2: pass rate with D given W, over all solved tasks and over those with R = 1."""
     tests = []
-    for sample in samples(frames, context, second=True):
+    for sample in chosen:
         tests.append(run_test(sample, "pass rate", "D", "W", "main", context))
         tests.append(run_test(sample, "pass rate", "D", "W", "main", context, tasks="R = 1"))
     return tests

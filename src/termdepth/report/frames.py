@@ -62,17 +62,23 @@ _DTYPES = {"string": "object", "int": "float64", "float": "float64", "bool": "bo
 
 
 def _prepared(frame: pd.DataFrame | None, table: Table) -> pd.DataFrame:
-    out = pd.DataFrame(index=frame.index if frame is not None else None)
+    rows = 0 if frame is None else len(frame)
+    columns: dict[str, pd.Series] = {}
     for column in table.columns:
         dtype = _DTYPES.get(column.type, "object")
-        if frame is not None and column.name in frame:
-            values = frame[column.name]
+        if frame is None or column.name not in frame:
+            columns[column.name] = pd.Series([None] * rows, dtype=dtype)
+            continue
+        values = frame[column.name].reset_index(drop=True)
+        if dtype != "object":
+            columns[column.name] = values.astype(dtype)  # type: ignore[call-overload]
         else:
-            values = pd.Series([None] * len(out), index=out.index, dtype="object")
-        out[column.name] = values.astype(dtype)  # type: ignore[call-overload]
-        if dtype == "object":
-            out[column.name] = out[column.name].where(out[column.name].notna(), None)
-    return out.reset_index(drop=True)
+            columns[column.name] = (
+                pd.Series([None if v is None or v is pd.NA or v != v else v for v in values.tolist()], dtype="object")
+                if values.hasnans
+                else values.astype("object")
+            )
+    return pd.DataFrame(columns)
 
 
 def prepare(frames: Mapping[str, pd.DataFrame], inputs: Iterable[str]) -> Frames:

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from termdepth.report import style
 from termdepth.report.context import ReportContext
-from termdepth.report.difficulty import Test, failed_run_tests, main_tests, model_set_tests
+from termdepth.report.difficulty import Test, failed_run_tests, main_tests, model_set_tests, samples
 from termdepth.report.figures.parts import count_grid, row_labels, zero_line
 from termdepth.report.frames import Frames, solved
 from termdepth.report.levels import level_order
@@ -57,7 +57,7 @@ def _rows_with_n(ax: Axes, names: Sequence[str], sizes: Sequence[int]) -> None:
 def figure4(frames: Frames, context: ReportContext) -> Figure | str:
     """Figure 4. Left: rank partial correlation of the pass rate with D given W, and with N given D, with 95% intervals.
     Right: D of the sampled tasks by the rating of their authors."""
-    tests = [t for t in main_tests(frames, context) if t.pooling == "ranks"]
+    tests = [t for t in main_tests(samples(frames, context, second=True), context) if t.pooling == "ranks"]
     if not tests:
         return NOTHING
     names = list(dict.fromkeys(t.sample for t in tests))
@@ -112,7 +112,7 @@ def figure11(frames: Frames, context: ReportContext) -> Figure | str:
     """Figure 11: the tests of depth against difficulty with D of both models (filled) and of the first alone (open)."""
     if not context.second_model:
         return "There is no second model, so D of both models and of the first alone are the same."
-    tests = model_set_tests(frames, context)
+    tests = model_set_tests(samples(frames, context, second=False), context)
     if not tests:
         return NOTHING
     keys = list(dict.fromkeys((t.y, t.x, t.given, t.sample) for t in tests))
@@ -148,7 +148,7 @@ def figure12(frames: Frames, context: ReportContext) -> Figure | str:
     depth = depth[depth["kind"] != "calibration"]
     if depth.empty:
         return "No solved task outside the calibration tasks has been measured yet."
-    tests = failed_run_tests(frames, context)
+    tests = failed_run_tests(samples(frames, context, second=True), context)
     names = list(dict.fromkeys(t.sample for t in tests))
     kinds = [k for k in KINDS if (depth["kind"] == k).any()]
     figure = style.new_figure(style.PAGE, max(2.4, 1.2 + 0.42 * max(len(names), len(kinds))))

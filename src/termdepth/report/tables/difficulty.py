@@ -74,10 +74,12 @@ def _row(test: Test, context: ReportContext) -> Row:
 
 def correlations(frames: Frames, context: ReportContext) -> TableResult | str:
     """Every rank partial correlation of depth with difficulty, with intervals, beside the paper's."""
-    tests = main_tests(frames, context)
+    chosen = samples(frames, context, second=True)
+    tests = main_tests(chosen, context)
     if not tests:
         return NOTHING
-    tests += failed_run_tests(frames, context) + model_set_tests(frames, context)
+    tests += failed_run_tests(chosen, context)
+    tests += model_set_tests(samples(frames, context, second=False), context)
     # The figures share some tests.
     distinct: dict[tuple[object, ...], Test] = {}
     for t in tests:
@@ -231,7 +233,8 @@ POWER = (
 
 def power(frames: Frames, context: ReportContext) -> TableResult | str:
     """How wide the intervals of Figure 4 are to be expected at the number of tasks at hand, for some true values of rho."""
-    sizes = {t.sample: t.result.n for t in main_tests(frames, context) if (t.y, t.x) == ("pass rate", "D")}
+    used = ["rate", "d_main", "w"]
+    sizes = {s.label: len(s.tasks.dropna(subset=used)) for s in samples(frames, context, second=True)}
     rates = frames["public_pass_rates"].dropna(subset=["rate"])
     for dataset, tasks in rates.groupby("dataset", sort=False):
         sizes.setdefault(f"{context.dataset_label(str(dataset))}, if all its published tasks were solved", len(tasks))
