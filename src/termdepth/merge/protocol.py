@@ -21,14 +21,13 @@ class MergedDepth:
 def sample(depth: Iterable[Mapping[str, Any]], n: int | Literal["all"], seed: int) -> list[str]:
     """Tasks to merge: a seeded draw from those of several segments that the first model solved at a measured D.
 
-    A task above the largest cap has no cap to start from and is not drawn.
+    A task above the largest cap has no cap to start from and is not drawn. A larger sample only adds tasks.
     """
     tasks = sorted(
         row["task"] for row in depth if row["solved"] and row["n_segments"] > 1 and row["d_first"] is not None
     )
-    if n == "all" or n >= len(tasks):
-        return tasks
-    return sorted(random.Random(seed).sample(tasks, n))
+    random.Random(seed).shuffle(tasks)
+    return tasks if n == "all" else tasks[:n]
 
 
 def _slots(d_original: int, protocol: Protocol) -> list[int]:
