@@ -49,8 +49,9 @@ if version("harbor") != HARBOR_VERSION:
         hint="run `make setup`, which installs the locked dependencies",
     )
 
-# What checks stand on, made whole as root: the agent may have removed the working folder, without which no command starts, or
-# put something else in the place of the folders for tests and rewards, or filled the disk. Its failed run would then be one without a verdict.
+# What checks stand on, made whole as root: the agent may have removed the working folder, without which no command starts,
+# put something else in the place of the folders for tests and rewards, or filled the disk. Its failed run would then be one
+# without a verdict.
 _READY_FOR_CHECKS = """\
 [ -d {workdir} ] || mkdir -p {workdir}
 for d in /logs/verifier /tests; do [ -d $d ] && [ ! -L $d ] || {{ rm -rf $d; mkdir -p $d; }}; done
@@ -78,6 +79,33 @@ class _Stop(BaseException):
 
     def __init__(self, reason: str, error: str | None = None) -> None:
         self.reason, self.error = reason, error
+
+
+class _Session(TmuxSession):  # type: ignore[misc]  # harbor ships no types
+    """terminus-2's session with the history it asks for too late: tmux gives a window the limit that holds when it is made,
+    2,000 lines. After a longer output the agent would see the last screen only, or, when what it saw before was a bare
+    prompt, which is found again at the very end, nothing at all."""
+
+    HISTORY_LINES = 50_000  # 8 MB of full lines, captured after each turn
+
+    @property
+    @override
+    def _tmux_start_session(self) -> str:
+        first, _, rest = str(super()._tmux_start_session).partition("tmux new-session")
+        return f"{first}tmux start-server \\; set-option -g history-limit {self.HISTORY_LINES} \\; new-session{rest}"
+
+    @override
+    async def _find_new_content(self, current_buffer: str) -> str | None:
+        if current_buffer.count("\n") < 0.9 * self.HISTORY_LINES:  # tmux drops a tenth when it is full
+            return await super()._find_new_content(current_buffer)  # type: ignore[no-any-return]
+        # The start of what was there before is gone. A long end of it is found again if it is still there; a short one
+        # would be found in the wrong place.
+        before = (self._previous_buffer or "").strip().split("\n")[-100:]
+        at = current_buffer.find("\n".join(before)) if len(before) > 40 else -1
+        return current_buffer if at < 0 else current_buffer[at + sum(len(line) + 1 for line in before[:-1]) :]
+
+
+_terminus.TmuxSession = _Session
 
 
 class SegmentedTerminus2(Terminus2):  # type: ignore[misc]  # harbor ships no types
@@ -127,10 +155,12 @@ class SegmentedTerminus2(Terminus2):  # type: ignore[misc]  # harbor ships no ty
             waits = iter(RETRY_WAITS)
             while True:
                 try:
-                    return await once(llm, *args, max_retries=0, **kwargs)
+                    response = await once(llm, *args, max_retries=0, **kwargs)
+                    response.content = _encodable(response.content)
+                    return response
                 except OutputLengthExceededError as e:  # plain terminus-2 asks again without bound, inside one turn
                     return LLMResponse(
-                        content=e.truncated_response or "", model_name=self._model_name, usage=self._usage
+                        content=_encodable(e.truncated_response or ""), model_name=self._model_name, usage=self._usage
                     )
                 except Exception as e:
                     self._call_error = e
@@ -282,6 +312,9 @@ class SegmentedTerminus2(Terminus2):  # type: ignore[misc]  # harbor ships no ty
         self._finish_reason, started, before = None, time.monotonic(), self._usage
         reply = await super()._handle_llm_interaction(chat, prompt, original_instruction, session)
         commands, complete, feedback, analysis, plan, response = reply
+        analysis, plan = _encodable(analysis), _encodable(plan)
+        for command in commands:
+            command.keystrokes = _encodable(command.keystrokes)
         usage = response.usage
         if usage is None and response.model_name is None and (response.content or "").startswith(_FALLBACK_FAILED):
             # No reply, so no turn: the context was compressed and the request failed even so.
@@ -375,6 +408,11 @@ class SegmentedTerminus2(Terminus2):  # type: ignore[misc]  # harbor ships no ty
 
 def _loop_time(deadline: float | None) -> float:
     return asyncio.get_running_loop().time() + max(0.0, (deadline or 0.0) - time.monotonic())
+
+
+def _encodable(text: Any) -> Any:
+    """Text that UTF-8 can hold: JSON can carry half of a surrogate pair, on which sending and writing would fail."""
+    return text.encode("utf-8", "replace").decode() if isinstance(text, str) else text
 
 
 def _lines(keystrokes: Any) -> int:

@@ -8,6 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,9 @@ _VERIFIER_ERRORS = {
     "VerifierOutputParseError": "the verifier's reward is not a finite number",
     "AddTestsDirError": "the tests could not be copied into the container",
     "DownloadVerifierDirError": "the verifier's output could not be read from the container",
+    "IsADirectoryError": "the verifier made a folder in the place of the reward file",
+    "ValidationError": "the verifier's reward.json is not a mapping of names to numbers",
 }
-
 
 _TURN_FIELDS = (
     "turn",
@@ -44,7 +46,8 @@ _TURN_FIELDS = (
 
 @dataclass(frozen=True)
 class TaskRef:
-    """A task as the harness needs it. time_limit_sec: over all segments. image: identity of its image by content."""
+    """A task as the harness needs it. time_limit_sec: over all segments. image: identity of its image by content.
+    container: how it is run (network, memory, processors), for its identity."""
 
     dataset: str
     task: str
@@ -54,6 +57,7 @@ class TaskRef:
     image: str
     time_limit_sec: float
     freeze: bool = False
+    container: str = ""
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,7 @@ class RunSpec:
             "image": self.task.image,
             "time_limit_sec": self.task.time_limit_sec,
             "freeze": self.task.freeze,
+            "container": self.task.container,
             "model": self.model.model_dump(mode="json", exclude={"roles", "title", "request_timeout_sec"}),
             "knowledge": self.knowledge,
             "harness": self.harness,
@@ -112,12 +117,23 @@ def reward_of(rewards: Mapping[str, float | int] | None) -> float | None:
     return value if math.isfinite(value) else None
 
 
+def is_full_marks(rewards: Mapping[str, float | int] | None) -> bool:
+    """Whether a segment with these rewards passed."""
+    reward = reward_of(rewards)
+    return reward is not None and reward >= FULL_MARKS
+
+
+def segments_of(result: Any) -> list[Any]:
+    """What a trial says about each segment that was reached; a task may have the form of steps with only one of them."""
+    return list(result.step_results or [result])
+
+
 def verifier_problem(result: Any) -> str | None:
     """What was wrong with the verification of a trial, in a few words; None if it gave rewards."""
     for exception in result.recorded_exceptions():
         if exception.exception_type in _VERIFIER_ERRORS:
             return _VERIFIER_ERRORS[exception.exception_type]
-    verified = [s.verifier_result for s in (result.step_results or [result])]
+    verified = [s.verifier_result for s in segments_of(result)]
     return "the verifier gave no rewards" if any(v and not v.rewards for v in verified) else None
 
 
@@ -129,7 +145,7 @@ def describe(
     The row has one extra key, `unavailable`: the model cannot be called at all.
     """
     k = spec.task.n_segments
-    steps = [] if result is None else list(result.step_results or []) if k > 1 else [result]
+    steps = [] if result is None else segments_of(result)
     notes = [_note(s) for s in steps]
     rewards = [reward_of(s.verifier_result.rewards) if s.verifier_result else None for s in steps]
     passed = 0
@@ -142,14 +158,13 @@ def describe(
     messages = [] if result is None else [e.exception_message for e in result.recorded_exceptions()]
     verifier = None if result is None else verifier_problem(result)
     broken = next((f"{e}: {m}" for e, m in zip(exceptions, messages, strict=True) if e not in _VERIFIER_ERRORS), error)
+    if notes and notes[-1] and rewards[-1] is not None:
+        broken = None  # the agent's end and the verdict are both known: what broke after them changes neither
     outcome, why = decide(k, passed, stop, verifier, redact(broken) if broken else None)
     turns = [row for note in notes for row in note.get("turns", [])]
     ran = notes[-1] if notes else {}
     cost = result.compute_token_cost_totals() if result is not None else (None, None, None, None)
-    first_submit = next((t for t in turns if t["complete"] and t["segment"] == max(x["segment"] for x in turns)), None)
-    early = is_early_submit(
-        outcome, turns=len(turns), looked=first_submit is not None and first_submit["commands"] == 0
-    )
+    early = is_early_submit(outcome, turns=len(turns), looked=looked_before_submitting(turns))
     row: dict[str, Any] = {
         "dataset": spec.task.dataset,
         "task": spec.task.task,
@@ -185,6 +200,14 @@ def describe(
     return row, [{"fingerprint": spec.fingerprint, **{f: t[f] for f in _TURN_FIELDS}} for t in turns]
 
 
+def looked_before_submitting(turns: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the last segment's submission came after the output of its last commands had been read: there were commands,
+    and the reply that first marked it complete sent no more of them."""
+    segment = [t for t in turns if t["segment"] == turns[-1]["segment"]]
+    before = list(takewhile(lambda t: not t["complete"], segment))
+    return len(before) < len(segment) and segment[len(before)]["commands"] == 0 and any(t["commands"] for t in before)
+
+
 def _note(step: Any) -> dict[str, Any]:
     """What the agent left about one segment."""
     metadata = (step.agent_result.metadata if step.agent_result else None) or {}
@@ -204,11 +227,14 @@ def decide(
 ) -> tuple[Outcome, str | None]:
     """The one outcome of a run, and what went wrong in one line. Pure; the order is the rule.
 
-    A state that passed every segment counts, however the conversation ended. Then: what could not be verified says nothing
-    about the task; then the agent's own end; then what broke around it.
+    A state that passed every segment counts, however the conversation ended. A container that the agent broke does not
+    become a run without a verdict because checks cannot run in it. Then: what could not be verified says nothing about the
+    task; then the agent's own end; then what broke around it.
     """
     if segments_passed == n_segments:
         return Outcome.PASSED, None
+    if stop == "session_broken":
+        return Outcome.SESSION_BROKEN, None
     if verifier_error:
         return Outcome.VERIFIER_ERROR, verifier_error
     if stop not in ("completed", "model_unavailable", "infrastructure_error"):

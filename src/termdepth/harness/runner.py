@@ -17,8 +17,8 @@ from typing import Any
 from termdepth.config.models import Harness
 from termdepth.errors import UserError
 from termdepth.harness.outcomes import Outcome
-from termdepth.harness.record import FULL_MARKS, RunSpec, TaskRef, describe
-from termdepth.harness.redact import redact
+from termdepth.harness.record import FULL_MARKS, RunSpec, TaskRef, describe, is_full_marks
+from termdepth.harness.redact import redact, scrub
 
 AGENT = "termdepth.harness.agent:SegmentedTerminus2"
 RECORD = "run.json"
@@ -63,6 +63,7 @@ def _store(record: RunRecord, trial_dir: Path, folder: Path) -> None:
     """Put the record into the trial's folder and give the folder its name: from then on the run is finished."""
     text = json.dumps({"row": record.row, "turns": record.turns}, default=_isoformat, indent=1)
     try:
+        scrub(trial_dir)
         tmp = trial_dir / f".{RECORD}"
         tmp.write_text(text)
         tmp.replace(trial_dir / RECORD)
@@ -149,6 +150,8 @@ async def run_trial(task: TaskRef, agent: Any, environment: Any, trial_dir: Path
     for step in trial.task.config.steps or []:
         step.min_reward = FULL_MARKS
         trial.task.config.multi_step_reward_strategy = MultiStepRewardStrategy.FINAL
+    # What passes is for `reward_of` to say: Harbor's own gate knows only a reward of that name. Pinned like the agent.
+    trial._min_reward_failure = lambda rewards, _: None if is_full_marks(rewards) else "is below full marks"
     return await trial.run()
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 
 _CAP = (
     "\n\nYou have at most {turns} for this task. A turn is one reply of yours together with all the commands in it. "
@@ -29,6 +30,7 @@ _NEXT = (
     "Part {done} is marked complete. Here is part {part} of {parts}:\n\n{instruction}{used}\n\n"
     "Current terminal screen:\n{screen}"
 )
+_GIVEN = "\n\nPart {part} of {parts}:\n\n{instruction}"
 _USED = "\n\nTurns used so far: {used} of {cap}."
 CUT_OFF = (
     "none of it was carried out, because your reply was cut off at the output limit. Reply again with less in one turn."
@@ -36,7 +38,7 @@ CUT_OFF = (
 SESSION_ENDED = "The terminal session has ended."
 
 DIGEST = hashlib.sha256(
-    "\0".join((_CAP, _CAP_PARTS, _PREFACE, _NEXT, _USED, CUT_OFF, SESSION_ENDED)).encode()
+    "\0".join((_CAP, _CAP_PARTS, _PREFACE, _NEXT, _GIVEN, _USED, CUT_OFF, SESSION_ENDED)).encode()
 ).hexdigest()
 
 
@@ -61,13 +63,44 @@ def next_part(instruction: str, part: int, parts: int, *, screen: str, used: int
     return _NEXT.format(done=part - 1, part=part, parts=parts, instruction=instruction, used=report, screen=screen)
 
 
+def given_so_far(instructions: Sequence[str], parts: int, cap: int | None) -> str:
+    """All that was asked so far, for a context compression: the cap stays stated, and the parts stay told apart."""
+    if parts == 1:
+        return single_instruction(instructions[0], cap)
+    later = (_GIVEN.format(part=i, parts=parts, instruction=text) for i, text in enumerate(instructions[1:], 2))
+    return first_part(instructions[0], parts, cap) + "".join(later)
+
+
+def _regex(template: str, **fields: str) -> str:
+    """What `template.format` gives, as a regular expression with a group for each field."""
+    pattern = re.escape(template)
+    for name, group in fields.items():
+        field = re.escape("{" + name + "}")
+        pattern = pattern.replace(field, f"(?P<{name}>{group})", 1).replace(field, f"(?P={name})")
+    return pattern
+
+
+_STATED = re.compile(_regex(_CAP, turns=r"1 turn|\d+ turns", cap=r"\d+"))
+_FIRST = re.compile(
+    r"\s*"
+    + _regex(_PREFACE.partition("{cap}")[0], parts=r"\d+")
+    + "(?:\n\n"
+    + _regex(_CAP_PARTS.replace("{parts}", "{all}"), turns=r"1 turn|\d+ turns", all=r"\d+", cap=r"\d+")
+    + r")?\s*Part (?P<part>1) of (?P=parts):"
+)
+_LATER = re.compile(r"\s*" + _regex(_NEXT.partition("\n")[0], done=r"\d+", part=r"\d+", parts=r"\d+"))
+
+
 def stated_cap(text: str) -> int | None:
-    """The cap that a message states, or None. Inverse of `single_instruction` and `first_part`."""
-    found = re.findall(r"You have at most (\d+) turns? for (?:this|the whole) task", text)
-    return int(found[-1]) if found else None
+    """The cap that a message states, or None. Inverse of `single_instruction` and `first_part`, whatever the instruction
+    itself says about turns; only the whole of the harness's own words counts."""
+    if first := _FIRST.match(text):
+        return int(first["cap"]) if first["cap"] else None
+    found = list(_STATED.finditer(text))
+    return int(found[-1]["cap"]) if found else None
 
 
 def current_part(text: str) -> tuple[int, int] | None:
-    """(part, parts) that a message brings, or None. Inverse of `first_part` and `next_part`."""
-    found = re.findall(r"(?:^Part|\bHere is part) (\d+) of (\d+):$", text, flags=re.MULTILINE)
-    return (int(found[-1][0]), int(found[-1][1])) if found else None
+    """(part, parts) that a message brings, or None. Inverse of `first_part` and `next_part`, whatever the instruction says."""
+    found = _FIRST.match(text) or _LATER.match(text)
+    return (int(found["part"]), int(found["parts"])) if found else None
