@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import shutil
 import sys
 from collections.abc import Callable, Sequence
@@ -190,13 +191,13 @@ def _depth(args: argparse.Namespace) -> int:
     row = depth_rows([task_row], [admission | {"admitted": True}], runs, protocol_of(config), plan_depths([task_row]))[
         0
     ]
-    above = f">{config.protocol.caps[-1]}" if row["d_above"] else None
+    above = f">{config.protocol.caps[-1]}"
     values = {
         "task": row["task"],
         "solved": row["solved"],
-        "D": above or row["d"],
+        "D": above if row["d_above"] else row["d"],
         "depth_in": f"({row['d_lower']}, {row['d']}]" if row["d"] else None,
-        "D_first_model": above or row["d_first"],
+        "D_first_model": above if row["d_first_above"] else row["d_first"],
         "N": row["n"],
         "R": row["r"],
         "W": row["w_lines"],
@@ -212,8 +213,8 @@ def _clean(args: argparse.Namespace) -> int:
     from termdepth.pipeline.backends import sweep_all
 
     containers = sweep_all()
-    partial = [p for p in (args.results / "runs").rglob("partial-*") if p.is_dir()] if args.results.is_dir() else []
-    partial = [p for p in partial if not _alive(p.name)]
+    found = (args.results / "runs").rglob("partial-*") if args.results.is_dir() else ()
+    partial = [p for p in found if p.is_dir() and _left_behind(p.name)]
     for path in partial:
         shutil.rmtree(path, ignore_errors=True)
     images = args.results / "images" / "cache"
@@ -224,9 +225,10 @@ def _clean(args: argparse.Namespace) -> int:
     return 0
 
 
-def _alive(name: str) -> bool:
-    """Whether the process that writes `partial-<pid>-…` is still there."""
-    return Path(f"/proc/{name.split('-')[1]}").exists()
+def _left_behind(name: str) -> bool:
+    """Whether this is the name of an unfinished run's folder whose process is gone. A task may be called `partial-…`, too."""
+    match = re.fullmatch(r"partial-(\d+)-\d+-[0-9a-f]{8}", name)
+    return match is not None and not Path(f"/proc/{match[1]}").exists()
 
 
 # --- one task as a dataset
@@ -279,7 +281,7 @@ def _model(config: Config, role: Any, name: str | None) -> ModelEntry | None:
         raise UserError(
             f"no model {name!r}", where="--model", hint=f"a LiteLLM name (provider/model), or one of {known}"
         )
-    return ModelEntry(id=name.replace("/", "-").replace(":", "-"), litellm=name, roles=[role])
+    return ModelEntry(id=re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-._") or "model", litellm=name, roles=[role])
 
 
 def _task_row(dataset: Dataset) -> dict[str, Any]:

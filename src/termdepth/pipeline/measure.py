@@ -7,7 +7,7 @@ import os
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -48,10 +48,16 @@ def task_refs(dataset: Dataset, tasks: Iterable[dict[str, Any]], admission: Iter
             image=images[t["task"]],
             time_limit_sec=dataset.time_limit_sec(t["n_segments"]),
             freeze=dataset.freeze_agent,
+            container=container_identity(dataset),
         )
         for t in tasks
         if t["task"] in images
     ]
+
+
+def container_identity(dataset: Dataset) -> str:
+    """How containers of a dataset are run, as far as it can change what a run or a validation comes to."""
+    return f"network {dataset.network}, {dataset.memory_mb} MB, {dataset.cpus:g} cpus, {dataset.pids} pids"
 
 
 def run_of(row: dict[str, Any]) -> Run:
@@ -61,30 +67,35 @@ def run_of(row: dict[str, Any]) -> Run:
 
 @dataclass
 class Ledger:
-    """What all finished runs in the results folder have cost, so that a budget holds over jobs and sessions."""
+    """What all runs in the results folder have cost, those made again included, so that a budget holds over jobs and
+    sessions. Lines that cannot be read (a disk was full, a file was edited) count for nothing."""
 
     path: Path
     cost_usd: float | None
     turns: int | None
-    _spent: dict[str, tuple[float, int]] = field(default_factory=dict)
+    _spent: tuple[float, int] = (0.0, 0)
     _read: int = 0
 
     def _refresh(self) -> None:
-        with suppress(FileNotFoundError), self.path.open() as f:
+        with suppress(FileNotFoundError), self.path.open("rb") as f:
             f.seek(self._read)
             for line in f.readlines():
-                if line.endswith("\n"):
-                    fingerprint, cost, turns = line.split()
-                    self._spent[fingerprint] = (float(cost), int(turns))
-                    self._read += len(line.encode())
+                if not line.endswith(b"\n"):
+                    break
+                self._read += len(line)
+                with suppress(ValueError):
+                    _, cost, turns = line.split()
+                    self._spent = (self._spent[0] + float(cost), self._spent[1] + int(turns))
 
     def check(self) -> None:
         """Raise a UserError when a budget is reached; nothing that runs is stopped by it."""
         if self.cost_usd is None and self.turns is None:
             return
         self._refresh()
-        cost, turns = (sum(v) for v in zip(*self._spent.values(), strict=True)) if self._spent else (0.0, 0)
-        for key, spent, limit in (("cost_usd", cost, self.cost_usd), ("turns", turns, self.turns)):
+        for key, spent, limit in (
+            ("cost_usd", self._spent[0], self.cost_usd),
+            ("turns", self._spent[1], self.turns),
+        ):
             if limit is not None and spent >= limit:
                 raise UserError(
                     f"the budget is used up: {spent:g} of {limit:g}",
@@ -93,14 +104,21 @@ class Ledger:
                 )
 
     def add(self, row: dict[str, Any]) -> None:
-        """One line, appended in one write, so that jobs do not mix theirs."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        """One line, appended in one write, so that jobs do not mix theirs.
+
+        Raises:
+            UserError: it cannot be written.
+        """
         line = f"{row['fingerprint']} {row['cost_usd'] or 0.0:.9g} {row['turns']}\n"
-        fd = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         try:
-            os.write(fd, line.encode())
-        finally:
-            os.close(fd)
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            fd = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+            try:
+                os.write(fd, line.encode())
+            finally:
+                os.close(fd)
+        except OSError as e:
+            raise UserError(f"cannot write the file: {e.strerror}", where=self.path, hint="free space") from e
 
 
 class Measurer:

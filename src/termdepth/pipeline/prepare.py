@@ -14,12 +14,12 @@ from typing import Any
 
 from termdepth.config.models import Config, Dataset
 from termdepth.errors import UserError
-from termdepth.harness.record import FULL_MARKS, TaskRef, reward_of, verifier_problem
+from termdepth.harness.record import FULL_MARKS, TaskRef, reward_of, segments_of, verifier_problem
 from termdepth.harness.redact import redact
 from termdepth.harness.runner import run_trial
 from termdepth.pipeline.backends import backend_for, ensure_image, environment_for, sweep_all
 from termdepth.pipeline.batches import not_reached, order_tasks
-from termdepth.pipeline.measure import gather_all
+from termdepth.pipeline.measure import container_identity, gather_all
 from termdepth.tasks.rows import task_rows
 
 Say = Callable[[str], None]
@@ -123,7 +123,7 @@ async def run_reference(task: TaskRef, agent: str, environment: Any, folder: Pat
     """
     from harbor.models.trial.config import AgentConfig
 
-    key = hashlib.sha256(f"{task.digest}\0{task.image}\0{identity}".encode()).hexdigest()[:8]
+    key = hashlib.sha256(f"{task.digest}\0{task.image}\0{task.container}\0{identity}".encode()).hexdigest()[:8]
     trial_dir = folder / task.dataset / task.task / f"{agent}-{key}"
     record = trial_dir / "validation.json"
     try:
@@ -135,12 +135,14 @@ async def run_reference(task: TaskRef, agent: str, environment: Any, folder: Pat
         result = await run_trial(
             task, AgentConfig(name=agent, override_timeout_sec=VALIDATION_SECONDS), environment, trial_dir
         )
-        steps = list(result.step_results or []) if task.n_segments > 1 else [result]
-        rewards = [reward_of(s.verifier_result.rewards) if s.verifier_result else None for s in steps]
-        problem = verifier_problem(result) or next(
+        rewards = [reward_of(s.verifier_result.rewards) if s.verifier_result else None for s in segments_of(result)]
+        verifier = verifier_problem(result)
+        problem = verifier or next(
             (redact(f"{e.exception_type}: {e.exception_message}") for e in result.recorded_exceptions()), None
         )
         reference = Reference(rewards, problem, time.monotonic() - started)
+        if problem and not verifier and rewards[-1] is None:
+            return reference  # something around the task broke: not kept, it may be mended by the next time
     except (asyncio.CancelledError, UserError):
         raise
     except Exception as e:  # Harbor refuses the task before the trial starts: not kept, it may be mended outside
@@ -192,6 +194,7 @@ def validate_tasks(
             task["digest"],
             image["image"],
             VALIDATION_SECONDS,
+            container=container_identity(dataset),
         )
         async with gate:
             environment = environment_for(config, dataset)
