@@ -830,6 +830,6 @@ _ck_text() { # SCRIPT: its text, without an exit in the last line
   text=$(tr -d '\000' < "$1")
   line=${text##*$'\n'}
   [[ $line =~ ^[[:space:]]*exit([[:space:]]+0)?[[:space:]]*$ ]] && text=${text%"$line"}
-  printf '%s\n\n' "$text"
+  printf '%s\n' "$text"
 }
 _ck_end() { printf 'END %s\n' "$1" >&99; }

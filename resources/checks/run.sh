@@ -30,6 +30,7 @@ trap 'exit 143' TERM INT HUP
 # last line may be `exit` or `exit 0`.
 IFS= read -r -d '' inside << 'INSIDE'
 IFS= read -r _ck_word; exec < /dev/null; _ck_tmp=$2; . "$1/checks.sh"; shift 2; eval "$(_ck_text "$0")
+
 _ck_end $_ck_word"
 INSIDE
 

@@ -44,18 +44,24 @@ class Userland:
         file = self.folder / "check.sh"
         file.write_bytes(script if isinstance(script, bytes) else script.encode())
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        done = subprocess.run(
+        run = subprocess.Popen(
             [BASH, str(CHECKS / "run.sh"), str(file)],
             cwd=self.folder,
             env={"PATH": self.path, "HOME": "/", "LANG": "C.UTF-8", **env},
-            capture_output=True,
-            timeout=250,
-            check=False,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
         )
+        try:
+            printed, logged = run.communicate(timeout=200)
+        finally:
+            if run.returncode is None:
+                run.terminate()  # not kill: it ends the script it runs
+                run.wait()
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        out, log = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
-        return Result(done.returncode, out.splitlines(), log, seconds)
+        out, log = printed.decode(errors="replace"), logged.decode(errors="replace")
+        return Result(run.returncode, out.splitlines(), log, seconds)
 
     def table(self, rows: list[tuple[str, str]]) -> None:
         """Rows of a check without its name (`expect_eq @ a b`) and the line it must give, from PASS or FAIL on."""
@@ -67,7 +73,7 @@ class Userland:
             wanted = expected.replace("FAIL ", f"FAIL n{i}: ", 1) if expected != "PASS" else f"PASS n{i}"
             if got[check] != wanted and not (expected.endswith("*") and got[check].startswith(wanted[:-1])):
                 wrong[check] = got[check]
-        assert not wrong, result.log
+        assert not wrong, f"{wrong}\n{result.log}"
         assert result.code == (0 if all(expected == "PASS" for _, expected in rows) else 1)
 
 
