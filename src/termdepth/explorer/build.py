@@ -37,7 +37,8 @@ def build(
     Args:
         data: rows of the tables of record. out: the folder; an explorer that is there is replaced once this one is whole.
         title: of every page. notes: sentences for the index. context: names, order of datasets, caps.
-        root: what relative paths of runs start at. workers: processes.
+        root: what relative paths of runs start at. workers: processes; with more than one the calling script
+            needs its `if __name__ == "__main__":`, because each process imports it.
 
     Returns:
         the files, index.html first.

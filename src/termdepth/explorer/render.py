@@ -18,7 +18,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from termdepth.explorer.caps import role_of, state_of, strips
-from termdepth.explorer.index import STATUSES, ExplorerData, Task, columns, csv_line, values
+from termdepth.explorer.index import STATUSES, Row, Task, columns, csv_line, values
 from termdepth.explorer.text import block, clean, file_name
 from termdepth.explorer.timeline import Message, Timeline, Turn
 from termdepth.harness.outcomes import OUTCOME_RULES
@@ -158,7 +158,7 @@ def render_index(tasks: Sequence[Task], site: Site) -> tuple[str, str]:
     return html, "\n".join(lines) + "\n"
 
 
-def whole_page(run: dict[str, Any]) -> str:
+def whole_page(run: Row) -> str:
     """Name, without suffix, of the page that shows a run uncut."""
     return file_name(run["dataset"], run["task"], run["fingerprint"], run["model"])
 
@@ -191,7 +191,7 @@ def render_task(task: Task, timelines: Sequence[Timeline], site: Site) -> tuple[
                 "row": run,
                 "timeline": timeline,
                 "bars": bars(timeline),
-                "whole": whole_page(dict(run)) if cut else None,
+                "whole": whole_page(run) if cut else None,
                 "meaning": next((r.meaning for o, r in OUTCOME_RULES.items() if o == run["outcome"]), ""),
             }
         )
@@ -241,6 +241,3 @@ def bars(timeline: Timeline) -> list[Bar]:
         )
         segment = now
     return out
-
-
-__all__ = ["ExplorerData", "Site", "bars", "render_index", "render_task", "text_limit", "whole_page"]

@@ -43,10 +43,7 @@ def squeeze(text: str) -> str:
 
 @dataclass(frozen=True)
 class Block:
-    """A text for a page: `head` is seen at once, `rest` on request, `left_out` characters are not on this page.
-
-    lines: of the rest. chars: of the rest.
-    """
+    """A text for a page: `head` is seen at once, `rest` on request, `left_out` characters are not on this page."""
 
     head: str
     rest: str
