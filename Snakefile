@@ -24,6 +24,6 @@ report: "workflow/report/workflow.rst"
 
 
 rule all:
+    default_target: True
     input:
         all_results(),
-    default_target: True

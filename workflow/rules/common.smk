@@ -8,12 +8,17 @@ try:
     from termdepth.config import parse_config
     from termdepth.data import TABLES, read_table
     from termdepth.errors import UserError
+    from termdepth.pipeline import batches
     from termdepth.pipeline.spec import folder_signature, spec
 except ImportError as e:
-    raise WorkflowError(f"{e}. Set up first: `make setup`, then `. .venv/bin/activate`.")
+    raise WorkflowError(
+        f"{e}. Set up first: `make setup`, then `. .venv/bin/activate`."
+    )
 
 try:
-    CONFIG = parse_config(config, where=" + ".join(map(str, workflow.configfiles)) or "config")
+    CONFIG = parse_config(
+        config, where=" + ".join(map(str, workflow.configfiles)) or "config"
+    )
 except UserError as e:
     sys.exit(f"termdepth: {e}".replace("\n", "\ntermdepth: "))
 
@@ -29,29 +34,62 @@ wildcard_constraints:
     model="|".join(map(re.escape, (m.id for m in CONFIG.models))),
     batch=r"\d+",
     phase="uncapped|probe|second",
+    wave=r"\d+",
+
+
+def found_in(dataset):
+    """Every task found in a dataset, once it is listed."""
+    return read_table(
+        checkpoints.list_tasks.get(dataset=dataset).output.tasks, TABLES["tasks"]
+    )
 
 
 def tasks_of(dataset, batch=None):
-    """Candidates of a dataset, or of one of its batches, once they are known."""
-    path = checkpoints.list_tasks.get(dataset=dataset).output.tasks
-    rows = [r for r in read_table(path, TABLES["tasks"]) if r["order"] is not None]
+    """The list that a dataset is sampled from, or one of its batches."""
+    rows = [r for r in found_in(dataset) if r["order"] is not None]
     return [r for r in rows if batch is None or r["batch"] == int(batch)]
 
 
-def admitted_of(dataset, batch):
-    """Names of the admitted tasks of a batch, once they are known."""
+def batches_of_wave(dataset, wave):
+    """The batches that are checked in a wave of a dataset; None at the end of its list."""
+    d = CONFIG.dataset(dataset)
+    known = sorted({r["batch"] for r in tasks_of(dataset)})
+    places = batches.batches_of_wave(
+        wave,
+        len(known),
+        sample=d.sample,
+        reserve=d.reserve,
+        tasks_per_job=d.tasks_per_job,
+    )
+    return None if places is None else [known[i] for i in places]
+
+
+def waves_of(dataset):
+    """Files of the waves of a dataset until enough tasks are admitted, or its list is at its end."""
+    sample, admitted, files = CONFIG.dataset(dataset).sample, 0, []
+    while batches_of_wave(dataset, len(files)) and (
+        sample == "all" or admitted < sample
+    ):
+        path = checkpoints.collect_wave.get(
+            dataset=dataset, wave=len(files)
+        ).output.wave
+        admitted += sum(r["admitted"] for r in read_table(path, TABLES["admission"]))
+        files.append(path)
+    return files
+
+
+def admitted_of(dataset, batch=None):
+    """The admitted tasks of a dataset, or of one of its batches, once they are known."""
     path = checkpoints.admit_tasks.get(dataset=dataset).output.admission
-    admitted = {r["task"] for r in read_table(path, TABLES["admission"]) if r["admitted"]}
+    admitted = {
+        r["task"] for r in read_table(path, TABLES["admission"]) if r["admitted"]
+    }
     return [r for r in tasks_of(dataset, batch) if r["task"] in admitted]
-
-
-def batches_of(dataset):
-    return sorted({r["batch"] for r in tasks_of(dataset)})
 
 
 def measured_batches_of(dataset):
     """Batches with an admitted task in them."""
-    return [b for b in batches_of(dataset) if admitted_of(dataset, b)]
+    return sorted({r["batch"] for r in admitted_of(dataset)})
 
 
 def dataset_spec(dataset, *keys):
@@ -59,15 +97,45 @@ def dataset_spec(dataset, *keys):
     return CONFIG.dataset(dataset).model_dump(mode="json", include=set(keys))
 
 
-CONTAINER_KEYS = ("trusted", "network", "memory_mb", "cpus", "pids", "base_images")
+IMAGE_KEYS = ("trusted", "base_images", "registry_mirror", "build_network")
+CONTAINER_KEYS = (*IMAGE_KEYS, "network", "memory_mb", "cpus", "pids")
+
+
+def list_spec(wildcards):
+    dataset = CONFIG.dataset(wildcards.dataset)
+    keys = "path registry kind tasks csv difficulty evidence groups sample seed reserve light needs_solution tasks_per_job"
+    return spec(
+        "tasks",
+        dataset=dataset_spec(dataset.name, *keys.split()),
+        folder=dataset.path and folder_signature(dataset.path),
+    )
+
+
+def tables_of(dataset):
+    """The user's tables that the tasks of a dataset are listed with."""
+    own = CONFIG.dataset(dataset).csv
+    return [
+        *([own.path] if own else []),
+        *(p.trials for p in CONFIG.public_results if p.dataset == dataset),
+    ]
 
 
 def image_spec(wildcards):
+    judge = CONFIG.judge and CONFIG.judge.model_dump(mode="json")
     return spec(
         "images",
         backend=CONFIG.backend,
-        dataset=dataset_spec(wildcards.dataset, "trusted", "base_images"),
-        tasks={r["task"]: r["digest"] for r in tasks_of(wildcards.dataset, wildcards.batch)},
+        dataset=dataset_spec(wildcards.dataset, *IMAGE_KEYS, "light"),
+        judge=(
+            judge
+            if any(
+                r["light"] is None for r in tasks_of(wildcards.dataset, wildcards.batch)
+            )
+            else None
+        ),
+        tasks={
+            r["task"]: r["digest"] for r in tasks_of(wildcards.dataset, wildcards.batch)
+        },
     )
 
 
@@ -75,8 +143,10 @@ def validate_spec(wildcards):
     return spec(
         "validate",
         backend=CONFIG.backend,
-        dataset=dataset_spec(wildcards.dataset, *CONTAINER_KEYS),
-        tasks={r["task"]: r["digest"] for r in tasks_of(wildcards.dataset, wildcards.batch)},
+        dataset=dataset_spec(wildcards.dataset, *CONTAINER_KEYS, "oracle_repeats"),
+        tasks={
+            r["task"]: r["digest"] for r in tasks_of(wildcards.dataset, wildcards.batch)
+        },
     )
 
 
@@ -99,7 +169,10 @@ def run_spec(wildcards, model, **depends):
         invalid_retries=CONFIG.protocol.invalid_retries,
         model=model and model.model_dump(mode="json", exclude={"roles", "title"}),
         knowledge=model and knowledge_digest(model),
-        tasks={r["task"]: r["digest"] for r in admitted_of(wildcards.dataset, wildcards.batch)},
+        tasks={
+            r["task"]: r["digest"]
+            for r in admitted_of(wildcards.dataset, wildcards.batch)
+        },
         **depends,
     )
 
@@ -110,18 +183,26 @@ def uncapped_spec(wildcards):
 
 def probe_spec(wildcards):
     return run_spec(
-        wildcards, CONFIG.role("first"), caps=CONFIG.protocol.caps, runs=CONFIG.protocol.runs_per_cap
+        wildcards,
+        CONFIG.role("first"),
+        caps=CONFIG.protocol.caps,
+        runs=CONFIG.protocol.runs_per_cap,
     )
 
 
 def second_spec(wildcards):
     return run_spec(
-        wildcards, CONFIG.role("second"), caps=CONFIG.protocol.caps, runs=CONFIG.protocol.runs_per_cap
+        wildcards,
+        CONFIG.role("second"),
+        caps=CONFIG.protocol.caps,
+        runs=CONFIG.protocol.runs_per_cap,
     )
 
 
 def evaluation_spec(wildcards):
-    return run_spec(wildcards, CONFIG.model(wildcards.model), runs=CONFIG.protocol.runs_evaluation)
+    return run_spec(
+        wildcards, CONFIG.model(wildcards.model), runs=CONFIG.protocol.runs_evaluation
+    )
 
 
 def replay_spec(wildcards):
@@ -129,7 +210,10 @@ def replay_spec(wildcards):
         "replay",
         backend=CONFIG.backend,
         dataset=dataset_spec(wildcards.dataset, *CONTAINER_KEYS),
-        tasks={r["task"]: r["digest"] for r in admitted_of(wildcards.dataset, wildcards.batch)},
+        tasks={
+            r["task"]: r["digest"]
+            for r in admitted_of(wildcards.dataset, wildcards.batch)
+        },
     )
 
 
@@ -141,13 +225,19 @@ def merge_spec(wildcards):
         backend=CONFIG.backend,
         dataset=dataset_spec(wildcards.dataset, *CONTAINER_KEYS, "merge"),
         knowledge=knowledge_digest(CONFIG.role("first")),
-        tasks={r["task"]: r["digest"] for r in admitted_of(wildcards.dataset, wildcards.batch)},
+        tasks={
+            r["task"]: r["digest"]
+            for r in admitted_of(wildcards.dataset, wildcards.batch)
+        },
     )
 
 
 def merged_spec(wildcards):
     return run_spec(
-        wildcards, CONFIG.role("first"), caps=CONFIG.protocol.caps, runs=CONFIG.protocol.runs_per_cap
+        wildcards,
+        CONFIG.role("first"),
+        caps=CONFIG.protocol.caps,
+        runs=CONFIG.protocol.runs_per_cap,
     )
 
 

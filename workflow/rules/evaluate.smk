@@ -5,10 +5,10 @@ rule run_evaluation:
     output:
         runs=f"{RESULTS}/evaluate/{{dataset}}/{{batch}}.{{model}}.runs.parquet",
         turns=f"{RESULTS}/evaluate/{{dataset}}/{{batch}}.{{model}}.turns.parquet",
-    params:
-        spec=evaluation_spec,
     log:
         f"{RESULTS}/logs/run_evaluation/{{dataset}}.{{batch}}.{{model}}.log",
+    params:
+        spec=evaluation_spec,
     message:
         "Evaluating {wildcards.model} on {wildcards.dataset}, batch {wildcards.batch}"
     script:

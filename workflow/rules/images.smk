@@ -1,14 +1,12 @@
 checkpoint list_tasks:
+    input:
+        lambda w: tables_of(w.dataset),
     output:
         tasks=f"{RESULTS}/tasks/{{dataset}}.parquet",
-    params:
-        spec=lambda w: spec(
-            "tasks",
-            dataset=dataset_spec(w.dataset, "path", "kind", "tasks", "sample", "seed", "reserve", "tasks_per_job"),
-            folder=folder_signature(CONFIG.dataset(w.dataset).path),
-        ),
     log:
         f"{RESULTS}/logs/list_tasks/{{dataset}}.log",
+    params:
+        spec=list_spec,
     message:
         "Listing the tasks of {wildcards.dataset}"
     script:
@@ -20,12 +18,12 @@ rule build_image:
         tasks=ancient(f"{RESULTS}/tasks/{{dataset}}.parquet"),
     output:
         images=f"{RESULTS}/images/{{dataset}}/{{batch}}.parquet",
-    params:
-        spec=image_spec,
     log:
         f"{RESULTS}/logs/build_image/{{dataset}}.{{batch}}.log",
     resources:
         builds=1,
+    params:
+        spec=image_spec,
     message:
         "Building the images of {wildcards.dataset}, batch {wildcards.batch}"
     script:

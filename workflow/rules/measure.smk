@@ -5,11 +5,11 @@ rule run_uncapped:
     output:
         runs=f"{RESULTS}/measure/{{dataset}}/{{batch}}.uncapped.runs.parquet",
         turns=f"{RESULTS}/measure/{{dataset}}/{{batch}}.uncapped.turns.parquet",
+    log:
+        f"{RESULTS}/logs/run_uncapped/{{dataset}}.{{batch}}.log",
     params:
         spec=uncapped_spec,
         phase="uncapped",
-    log:
-        f"{RESULTS}/logs/run_uncapped/{{dataset}}.{{batch}}.log",
     message:
         "Running {wildcards.dataset}, batch {wildcards.batch}, without a cap"
     script:
@@ -24,11 +24,11 @@ rule probe_caps:
     output:
         runs=f"{RESULTS}/measure/{{dataset}}/{{batch}}.probe.runs.parquet",
         turns=f"{RESULTS}/measure/{{dataset}}/{{batch}}.probe.turns.parquet",
+    log:
+        f"{RESULTS}/logs/probe_caps/{{dataset}}.{{batch}}.log",
     params:
         spec=probe_spec,
         phase="probe",
-    log:
-        f"{RESULTS}/logs/probe_caps/{{dataset}}.{{batch}}.log",
     message:
         "Probing the caps of {wildcards.dataset}, batch {wildcards.batch}"
     script:
@@ -46,11 +46,11 @@ rule probe_second_model:
     output:
         runs=f"{RESULTS}/measure/{{dataset}}/{{batch}}.second.runs.parquet",
         turns=f"{RESULTS}/measure/{{dataset}}/{{batch}}.second.turns.parquet",
+    log:
+        f"{RESULTS}/logs/probe_second_model/{{dataset}}.{{batch}}.log",
     params:
         spec=second_spec,
         phase="second",
-    log:
-        f"{RESULTS}/logs/probe_second_model/{{dataset}}.{{batch}}.log",
     message:
         "Probing smaller caps of {wildcards.dataset}, batch {wildcards.batch}, with the second model"
     script:
@@ -64,12 +64,14 @@ rule estimate_depth:
         runs=lambda w: measured(w.dataset, "runs"),
     output:
         depth=f"{RESULTS}/depth/{{dataset}}.parquet",
-    params:
-        spec=lambda w: spec(
-            "estimate", protocol=CONFIG.protocol.model_dump(mode="json"), second=CONFIG.role("second") is not None
-        ),
     log:
         f"{RESULTS}/logs/estimate_depth/{{dataset}}.log",
+    params:
+        spec=lambda w: spec(
+            "estimate",
+            protocol=CONFIG.protocol.model_dump(mode="json"),
+            second=CONFIG.role("second") is not None,
+        ),
     message:
         "Estimating the depth of the tasks of {wildcards.dataset}"
     script:

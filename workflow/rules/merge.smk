@@ -5,10 +5,10 @@ rule merge_tasks:
         depth=f"{RESULTS}/depth/{{dataset}}.parquet",
     output:
         merged=f"{RESULTS}/merged/{{dataset}}/{{batch}}.tasks.parquet",
-    params:
-        spec=merge_spec,
     log:
         f"{RESULTS}/logs/merge_tasks/{{dataset}}.{{batch}}.log",
+    params:
+        spec=merge_spec,
     message:
         "Merging the segments of tasks of {wildcards.dataset}, batch {wildcards.batch}"
     script:
@@ -22,10 +22,10 @@ rule measure_merged:
         merged=f"{RESULTS}/merged/{{dataset}}/{{batch}}.merged.parquet",
         runs=f"{RESULTS}/merged/{{dataset}}/{{batch}}.runs.parquet",
         turns=f"{RESULTS}/merged/{{dataset}}/{{batch}}.turns.parquet",
-    params:
-        spec=merged_spec,
     log:
         f"{RESULTS}/logs/measure_merged/{{dataset}}.{{batch}}.log",
+    params:
+        spec=merged_spec,
     message:
         "Measuring the merged tasks of {wildcards.dataset}, batch {wildcards.batch}"
     script:

@@ -4,10 +4,10 @@ rule replay_tasks:
         admission=ancient(f"{RESULTS}/admission/{{dataset}}.parquet"),
     output:
         replays=f"{RESULTS}/replays/{{dataset}}/{{batch}}.parquet",
-    params:
-        spec=replay_spec,
     log:
         f"{RESULTS}/logs/replay_tasks/{{dataset}}.{{batch}}.log",
+    params:
+        spec=replay_spec,
     message:
         "Replaying the solutions of {wildcards.dataset}, batch {wildcards.batch}, with parts removed"
     script:

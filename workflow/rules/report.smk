@@ -1,5 +1,5 @@
 from termdepth.report.context import ReportContext
-from termdepth.report.registry import ITEMS
+from termdepth.report.registry import CATEGORIES, ITEMS
 
 CONTEXT = ReportContext.from_config(CONFIG).to_json()
 
@@ -12,7 +12,11 @@ def collected(w):
         return replayed()
     if w.table == "merged":
         return merged(w.table)
-    return [f for d in DATASETS for f in measured(d, w.table)] + evaluated(w.table) + merged(w.table)
+    return (
+        [f for d in DATASETS for f in measured(d, w.table)]
+        + evaluated(w.table)
+        + merged(w.table)
+    )
 
 
 rule collect_results:
@@ -20,12 +24,12 @@ rule collect_results:
         collected,
     output:
         table=f"{RESULTS}/data/{{table}}.parquet",
-    params:
-        spec=lambda w: spec("collect", datasets=DATASETS),
     log:
         f"{RESULTS}/logs/collect_results/{{table}}.log",
     wildcard_constraints:
         table="tasks|admission|depth|runs|turns|replays|merged",
+    params:
+        spec=lambda w: spec("collect", datasets=DATASETS),
     message:
         "Collecting the table {wildcards.table}"
     script:
@@ -37,40 +41,65 @@ rule read_public_results:
         [f for p in CONFIG.public_results for f in (p.trials, p.tasks) if f],
     output:
         rates=f"{RESULTS}/data/public_pass_rates.parquet",
-    params:
-        spec=spec("public", results=[p.model_dump(mode="json") for p in CONFIG.public_results]),
     log:
         f"{RESULTS}/logs/read_public_results.log",
+    params:
+        spec=spec(
+            "public",
+            results=[p.model_dump(mode="json") for p in CONFIG.public_results],
+        ),
     message:
         "Reading published results"
     script:
         "../scripts/read_public_results.py"
 
 
-for item in ITEMS.values():
+def items_of(category):
+    return [item for item in ITEMS.values() if item.category == CATEGORIES[category]]
+
+
+for category in CATEGORIES:
 
     rule:
         name:
-            f"draw_{item.name}"
+            f"draw_{category}"
         input:
-            [f"{RESULTS}/data/{table}.parquet" for table in item.inputs if table in TABLES],
-        output:
-            report(
-                f"{RESULTS}/{item.kind}s/{item.name}{item.files[0]}",
-                caption=f"../report/{item.name}.rst",
-                category=item.category,
-                labels={"what": item.title},
+            sorted(
+                {
+                    f"{RESULTS}/data/{table}.parquet"
+                    for item in items_of(category)
+                    for table in item.inputs
+                    if table in TABLES
+                }
             ),
-            f"{RESULTS}/{item.kind}s/{item.name}{item.files[1]}",
-        params:
-            spec=spec("report", item=item.name, context=CONTEXT),
-            item=item.name,
+        output:
+            [
+                report(
+                    f"{RESULTS}/{item.kind}s/{item.name}{item.files[0]}",
+                    caption=f"../report/{item.name}.rst",
+                    category=item.category,
+                    labels={"what": item.title},
+                )
+                for item in items_of(category)
+            ],
+            [
+                f"{RESULTS}/{item.kind}s/{item.name}{suffix}"
+                for item in items_of(category)
+                for suffix in item.files[1:]
+            ],
         log:
-            f"{RESULTS}/logs/draw/{item.name}.log",
+            f"{RESULTS}/logs/draw/{category}.log",
+        params:
+            spec=spec(
+                "report",
+                context=CONTEXT,
+                paper=folder_signature(Path(workflow.basedir) / "resources/paper"),
+            ),
+            names=[item.name for item in items_of(category)],
         message:
-            f"Drawing {item.title}"
+            f"Drawing {CATEGORIES[category]}"
         script:
-            "../scripts/draw_item.py"
+            "../scripts/draw_items.py"
 
 
 rule write_provenance:
@@ -84,10 +113,10 @@ rule write_provenance:
             category="7 How the numbers were made",
             labels={"what": "Config, versions, harness, runs"},
         ),
-    params:
-        spec=lambda w: spec("provenance", config=config),
     log:
         f"{RESULTS}/logs/write_provenance.log",
+    params:
+        spec=lambda w: spec("provenance", config=config),
     message:
         "Writing how the numbers were made"
     script:
@@ -97,7 +126,22 @@ rule write_provenance:
 def all_results():
     """Everything that `snakemake` makes."""
     return [
-        *(f"{RESULTS}/data/{table}.parquet" for table in ("tasks", "admission", "depth", "runs", "turns", "replays", "merged")),
-        *(f"{RESULTS}/{item.kind}s/{item.name}{suffix}" for item in ITEMS.values() for suffix in item.files),
+        *(
+            f"{RESULTS}/data/{table}.parquet"
+            for table in (
+                "tasks",
+                "admission",
+                "depth",
+                "runs",
+                "turns",
+                "replays",
+                "merged",
+            )
+        ),
+        *(
+            f"{RESULTS}/{item.kind}s/{item.name}{suffix}"
+            for item in ITEMS.values()
+            for suffix in item.files
+        ),
         f"{RESULTS}/provenance.md",
     ]

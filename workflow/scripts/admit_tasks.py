@@ -7,11 +7,11 @@ with job(snakemake) as log:
     dataset = parse_config(snakemake.config, where="config").dataset(snakemake.wildcards.dataset)
     rows = admission_table(
         read_table(snakemake.input.tasks, TABLES["tasks"]),
-        read_tables(snakemake.input.admission, TABLES["admission"]),
+        read_tables(snakemake.input.waves, TABLES["admission"]),
         dataset.sample,
     )
     admitted = sum(row["admitted"] for row in rows)
     log.say(f"  {dataset.name}: {admitted} of {len(rows)} tasks admitted")
     if dataset.sample != "all" and admitted < dataset.sample:
-        log.say(f"  {dataset.name}: fewer than the {dataset.sample} asked for; raise datasets.reserve to validate more")
+        log.say(f"  {dataset.name}: fewer than the {dataset.sample} asked for: the list has no more")
     write_table(rows, TABLES["admission"], snakemake.output.admission)

@@ -41,9 +41,9 @@ class Item:
     build: str
 
     @property
-    def files(self) -> tuple[str, str]:
-        """Suffixes of the two files that are written."""
-        return (".csv", ".md") if self.kind == "table" else (".png", ".svg")
+    def files(self) -> tuple[str, ...]:
+        """Suffixes of the files that are written; the first is the one to show in a report."""
+        return (".html", ".csv", ".md") if self.kind == "table" else (".png", ".svg")
 
     def builder(self) -> Callable[..., Any]:
         """The function that makes it; imports its module."""
@@ -113,5 +113,16 @@ _ALL = (
     _table("table4", "Groups to sample by (Table 4)", RECORD, "admission", "sampling:table4"),
     _table("table5", "Sample against the whole dataset (Table 5)", RECORD, "depth tasks", "sampling:table5"),
 )
+
+CATEGORIES: dict[str, str] = {
+    "audit": AUDIT,
+    "published": PUBLIC,
+    "difficulty": DIFFICULTY,
+    "segmented": OURS,
+    "models": MODELS,
+    "robustness": ROBUST,
+    "record": RECORD,
+}
+"""Categories by short name: the items of one are drawn by one job, because imports cost more than most figures."""
 
 ITEMS: dict[str, Item] = {item.name: item for item in _ALL}

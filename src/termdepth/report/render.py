@@ -1,4 +1,4 @@
-"""Write one item of the registry to its two files."""
+"""Write one item of the registry to its files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from termdepth.data.io import write_atomically
+from termdepth.data.io import write_atomically, write_text
 from termdepth.report.context import ReportContext
 from termdepth.report.frames import prepare
 from termdepth.report.registry import Item
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def render(item: Item, frames: Mapping[str, pd.DataFrame], context: ReportContext, stem: Path) -> None:
-    """Write <stem>.csv and <stem>.md for a table, <stem>.png (200 dpi) and <stem>.svg for a figure, each whole or not at all.
+    """Write <stem>.html, .csv and .md for a table, <stem>.png (200 dpi) and <stem>.svg for a figure, each whole or not at all.
 
     Args:
         frames: tables of record by name; one that is not there, or is empty, is data that is missing.
@@ -33,8 +33,9 @@ def render(item: Item, frames: Mapping[str, pd.DataFrame], context: ReportContex
         built = item.builder()(prepare(frames, item.inputs), context)
         table = missing(built) if isinstance(built, str) else built
         assert isinstance(table, TableResult)
-        _write_text(stem.with_name(stem.name + ".csv"), table.to_csv())
-        _write_text(stem.with_name(stem.name + ".md"), table.to_markdown(item.title))
+        write_text(table.to_csv(), stem.with_name(stem.name + ".csv"))
+        write_text(table.to_markdown(item.title), stem.with_name(stem.name + ".md"))
+        write_text(table.to_html(item.title), stem.with_name(stem.name + ".html"))
         return
     from termdepth.report import style  # matplotlib costs half a second: only where a figure is drawn
 
@@ -43,7 +44,3 @@ def render(item: Item, frames: Mapping[str, pd.DataFrame], context: ReportContex
         figure = style.sentence_figure(built) if isinstance(built, str) else built
         for suffix in item.files:
             write_atomically(stem.with_name(stem.name + suffix), partial(style.save, figure, format_=suffix[1:]))
-
-
-def _write_text(path: Path, text: str) -> None:
-    write_atomically(path, lambda tmp: Path(tmp).write_text(text, encoding="utf-8"))

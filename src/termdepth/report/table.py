@@ -65,6 +65,27 @@ class TableResult:
         notes = [f"- {note}" for note in self.notes]
         return "\n".join([f"# {title}", "", *body, *(["", *notes] if notes else [])]) + "\n"
 
+    def to_html(self, title: str) -> str:
+        """The same as a page of its own whose columns sort on a click; fetches nothing. Every text is escaped."""
+        from jinja2 import Environment, PackageLoader
+
+        page = Environment(loader=PackageLoader("termdepth.report", "."), autoescape=True).get_template("page.html.j2")
+        rows = [
+            {
+                "source": row.get("source", ""),
+                "cells": [
+                    {
+                        "style": c.style,
+                        "key": _key(row.get(c.name)),
+                        "text": _shown(row, c, self.above).replace("\\|", "|"),
+                    }
+                    for c in self.columns
+                ],
+            }
+            for row in self.rows
+        ]
+        return page.render(title=title, columns=self.columns, rows=rows, notes=self.notes)
+
 
 def missing(sentence: str) -> TableResult:
     """A one-row table that says why there is nothing to show."""
@@ -111,6 +132,13 @@ def _nan(value: Any) -> bool:
         return bool(value != value)
     except TypeError:  # pandas.NA
         return True
+
+
+def _key(value: Any) -> str:
+    """What a column is sorted by: the full number, or the text; empty where there is no value."""
+    if value is None or _nan(value):
+        return ""
+    return "Infinity" if value == math.inf else str(value)
 
 
 def _cell(value: Any, column: Col, above: str) -> str:

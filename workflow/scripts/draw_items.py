@@ -9,10 +9,8 @@ from termdepth.report.render import render
 
 with job(snakemake):
     config = parse_config(snakemake.config, where="config")
+    context = ReportContext.from_config(config)
     frames = {Path(path).stem: read_frame(path) for path in snakemake.input}
-    render(
-        ITEMS[snakemake.params.item],
-        frames,
-        ReportContext.from_config(config),
-        Path(snakemake.output[0]).with_suffix(""),
-    )
+    for name in snakemake.params.names:
+        item = ITEMS[name]
+        render(item, frames, context, config.results / f"{item.kind}s" / name)
