@@ -74,7 +74,9 @@ def main() -> None:
         for entry in rng.sample(range(1, 401), 60):
             db.execute("INSERT INTO receipts (entry_id, scan) VALUES (?, ?)", (entry, f"scan-{entry:04d}.pdf"))
         for account in (4, 5, 7):
-            db.execute("INSERT INTO planned_costs (charged_to, year, cents) VALUES (?, 2025, ?)", (account, account * 12_500))
+            db.execute(
+                "INSERT INTO planned_costs (charged_to, year, cents) VALUES (?, 2025, ?)", (account, account * 12_500)
+            )
         db.executemany("INSERT INTO month_seal VALUES (?, 'controller')", [("2024-04",), ("2024-05",)])
         # Copied while the program has it open, like a backup of a machine that then crashed.
         shutil.copy(path, backup / "nightly-0531.db")

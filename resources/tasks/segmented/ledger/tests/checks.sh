@@ -315,17 +315,26 @@ function number(s,   at, sign, before, digits, exponent, fraction, dot) {
   if (kind == "int" && exponent < 0) return ""
   return sign digits "e" exponent
 }
-function version(s,   n, i, part, out) {
-  if (!match(s, /[0-9]+([.][0-9]+)+/) && !match(s, /[0-9]+/)) return ""
-  n = split(substr(s, RSTART, RLENGTH), part, ".")
+function version(s,   n, i, word, part, out) {
+  n = split(s, word, /[^0-9.]+/); s = ""
+  for (i = 1; i <= n; i++) {
+    if (word[i] == "" || length(word[i]) > 1000) continue
+    if (match(word[i], /[0-9]+([.][0-9]+)+/)) { s = substr(word[i], RSTART, RLENGTH); break }
+    if (s == "" && match(word[i], /[0-9]+/)) s = substr(word[i], RSTART, RLENGTH)
+  }
+  if (s == "") return ""
+  n = split(s, part, ".")
   for (i = 1; i <= n; i++) { sub(/^0+/, "", part[i]); out = out (i > 1 ? "." : "") (part[i] == "" ? "0" : part[i]) }
   return out
 }
 function items(s, separators,   n, i, part) {
   n = split(s, part, separators)
   for (i = 1; i <= n; i++) {
-    s = trim(part[i]); sub(/^[-*] /, "", s); sub(/^["'`]+ ?/, "", s); sub(/ ?["'`]+$/, "", s)
-    if (s != "") print text(s)
+    if (!(part[i] in item)) {
+      s = trim(part[i]); sub(/^[-*] /, "", s); sub(/^["'`]+ ?/, "", s); sub(/ ?["'`]+$/, "", s)
+      item[part[i]] = text(s)
+    } else if (kind == "set") continue
+    if (item[part[i]] != "") print item[part[i]]
   }
 }
 { line[NR] = trim($0) }
@@ -347,8 +356,8 @@ END {
       line[first] = substr(line[first], 2); line[last] = substr(line[last], 1, length(line[last]) - 1)
     }
     listed = first < last
-    for (i = first; i <= last; i++) if (line[i] ~ /[,;]|->/) listed = 1
-    for (i = first; i <= last; i++) items(line[i], listed ? "[,;]|->" : " ")
+    for (i = first; i <= last; i++) { gsub(/;/, ",", line[i]); gsub(/->/, ",", line[i]); if (index(line[i], ",")) listed = 1 }
+    for (i = first; i <= last; i++) items(line[i], listed ? "," : " ")
   } else for (i = first; i <= last && value == ""; i++) {
     value = kind == "version" ? version(line[i]) : number(line[i])
     if (value == "" && line[i] ~ /[0-9]/) exit
@@ -437,7 +446,7 @@ function leave(kind) {
   level--; empty = 0; done()
 }
 function string(s,   path, i, rank) {
-  if (state == "value") { empty = 0; scalar(plain(s)); return }
+  if (state == "value") { empty = 0; scalar(capture ? plain(s) : ""); return }
   if (state != "key") { bad = 1; return }
   empty = 0; name[level] = norm(plain(s)); state = "colon"
   if (capture) return
@@ -461,11 +470,12 @@ function utf8(n) {
   if (n < 65536) return sprintf("%c%c%c", 224 + int(n / 4096), 128 + int(n / 64) % 64, 128 + n % 64)
   return sprintf("%c%c%c%c", 240 + int(n / 262144), 128 + int(n / 4096) % 64, 128 + int(n / 64) % 64, 128 + n % 64)
 }
-function plain(s,   n, i, part, out, c, code, low) {
+function plain(s,   n, i, part, all, out, c, code, low) {
   if (index(s, "\\") == 0) return s
   n = split(s, part, "\\")
   out = part[1]
   for (i = 2; i <= n; i++) {
+    if (length(out) > 2000) { all = all out; out = "" } # adding to a long text is slow
     c = substr(part[i], 1, 1)
     if (part[i] == "") { out = out "\\" part[++i] }
     else if (c == "u" && part[i] ~ /^u[0-9a-fA-F][0-9a-fA-F][0-9a-fA-F][0-9a-fA-F]/) {
@@ -480,7 +490,7 @@ function plain(s,   n, i, part, out, c, code, low) {
     else if (index("rbf", c)) out = out " " substr(part[i], 2)
     else bad = 1
   }
-  return out
+  return all out
 }
 function escapes(s,   n, odd) { # the quote behind s is part of the string
   for (n = length(s); substr(s, n, 1) == "\\"; n--) odd = !odd
