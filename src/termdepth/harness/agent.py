@@ -152,8 +152,8 @@ class SegmentedTerminus2(Terminus2):  # type: ignore[misc]  # harbor ships no ty
             return self._usage
 
         async def call(*args: Any, **kwargs: Any) -> LLMResponse:
-            waits = iter(RETRY_WAITS)
-            while True:
+            timeouts = 0  # a provider that hangs costs a long wait each time: it gets two tries, not four
+            for wait in (*RETRY_WAITS, None):
                 try:
                     response = await once(llm, *args, max_retries=0, **kwargs)
                     response.content = _encodable(response.content)
@@ -164,10 +164,11 @@ class SegmentedTerminus2(Terminus2):  # type: ignore[misc]  # harbor ships no ty
                     )
                 except Exception as e:
                     self._call_error = e
-                    wait = next(waits, None)
-                    if wait is None or not _may_pass(e, again=wait != RETRY_WAITS[0]):
+                    timeouts += type(e).__name__ == "Timeout"
+                    if wait is None or timeouts > 1 or not _may_pass(e):
                         raise
                     await asyncio.sleep(wait)
+            raise AssertionError("not reached")
 
         llm._extract_usage_info = keep
         llm.call = call
@@ -422,6 +423,7 @@ def _lines(keystrokes: Any) -> int:
 
 # Names of exceptions, so that LiteLLM's and the backends' modules need not be imported for them.
 _UNAVAILABLE = {"AuthenticationError", "PermissionDeniedError", "NotFoundError"}
+_UNAVAILABLE_WORDS = ("LLM Provider NOT provided", "Missing credentials")  # LiteLLM's own, before it calls anybody
 _REFUSED = {"ContentPolicyViolationError"}
 _OVERFLOW = {"ContextLengthExceededError", "ContextWindowExceededError"}
 _CONTAINER_ENDED = {"ContainerGone", "SandboxError"}  # by what ran in it: the engine and its host still answer
@@ -435,19 +437,18 @@ def _classify(error: Exception) -> tuple[str, str]:
         return "context_overflow", text
     if name in _REFUSED:
         return "refused", text
-    if name in _UNAVAILABLE or (name == "BadRequestError" and "LLM Provider NOT provided" in text):
+    if name in _UNAVAILABLE or any(words in text for words in _UNAVAILABLE_WORDS):
         return "model_unavailable", text
     if name in _CONTAINER_ENDED:
         return "session_broken", text
     return "infrastructure_error", text
 
 
-def _may_pass(error: Exception, *, again: bool) -> bool:
-    """Whether a failed request is worth another try. again: it has been tried twice; a timeout is then given up."""
-    name = type(error).__name__
-    if name in _UNAVAILABLE | _REFUSED | _OVERFLOW or name in ("BadRequestError", "UnprocessableEntityError"):
+def _may_pass(error: Exception) -> bool:
+    """Whether a failed request is worth another try."""
+    if type(error).__name__ in ("BadRequestError", "UnprocessableEntityError"):
         return False
-    return not (again and name == "Timeout")
+    return _classify(error)[0] == "infrastructure_error"
 
 
 async def _wait_for_prompt(session: TmuxSession) -> None:
