@@ -69,7 +69,7 @@ def replay_tasks(
 
     async def all_() -> list[list[Replayed]]:
         gate = asyncio.Semaphore(max(1, threads) * config.trials_per_core)
-        return await gather_all(gather_all(one(t, b, gate) for b in found) for t, _, found in work)
+        return await gather_all([gather_all([one(task, b, gate) for b in found]) for task, _, found in work])
 
     rows = []
     for (task, info, _), replayed in zip(work, asyncio.run(all_()), strict=True):
