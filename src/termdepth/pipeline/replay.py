@@ -21,7 +21,7 @@ from termdepth.replay.changes import Branch, Look, Part, Work, branches
 from termdepth.replay.container import Seen, play
 from termdepth.replay.pages import page, page_name
 from termdepth.replay.verdict import judge
-from termdepth.tasks.marks import key_step_removed, parse_marks
+from termdepth.tasks.marks import parse_marks, remove
 from termdepth.tasks.reading import Segment, TaskInfo, read_task
 
 Say = Callable[[str], None]
@@ -42,11 +42,24 @@ def parts_of(task: TaskInfo) -> list[Part]:
     Raises:
         UserError: a mark is wrong, with file and line.
     """
-    return [_part(segment, task) for segment in task.segments]
+    return [_part(segment) for segment in task.segments]
 
 
-def _part(segment: Segment, task: TaskInfo) -> Part:
-    raise NotImplementedError
+def _part(segment: Segment) -> Part:
+    if segment.solution is None:
+        return Part()
+    where = str(segment.solution)
+    script = segment.solution.read_text(encoding="utf-8", errors="surrogateescape")
+    marks = parse_marks(script, where=where)
+    key_steps = [mark for mark in marks if mark.kind == "key-step"]
+    events = dict.fromkeys(mark.name for mark in marks if mark.kind == "event" and mark.name)
+    return Part(
+        remove(script, key_steps, where=where) if key_steps else None,
+        {
+            event: remove(script, [m for m in marks if m.name == event and m.kind == "event"], where=where)
+            for event in events
+        },
+    )
 
 
 def replay_tasks(
@@ -59,7 +72,11 @@ def replay_tasks(
     """
     sweep_all()
     infos = [read_task(task.path, task.path) for task in tasks]
-    work = [(t, i, branches(parts_of(i))) for t, i in zip(tasks, infos, strict=True) if isinstance(i, TaskInfo)]
+    work = [
+        (t, i, branches(parts_of(i)))
+        for t, i in zip(tasks, infos, strict=True)
+        if isinstance(i, TaskInfo) and i.has_solution
+    ]
     home = config.results / "replays" / dataset.name
     environment = environment_for(config, dataset)
 

@@ -97,7 +97,7 @@ def _inline(text: str) -> str:
 
 
 def _fenced(text: str, language: str = "text") -> list[str]:
-    shown = re.sub(r"[^\n\t\x20-\x7e\xa0-\U0010ffff]", "", text)
+    shown = re.sub(r"[^\n\t\x20-\x7e\xa0-\ud7ff\ue000-\U0010ffff]", "", text)
     if len(shown) > _LONGEST:
         shown = f"{shown[: _LONGEST // 2]}\n[... {len(shown) - _LONGEST} characters ...]\n{shown[-_LONGEST // 2 :]}"
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", shown)), default=0))
