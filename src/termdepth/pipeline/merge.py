@@ -22,7 +22,7 @@ from termdepth.merge.protocol import merged_depth, next_merged_run, sample
 from termdepth.models.merged_plan import merged_plan_depth
 from termdepth.models.plan import find_plan
 from termdepth.pipeline.backends import environment_for, sweep_all
-from termdepth.pipeline.measure import Measurer, gather_all, protocol_of, rows_of, run_of
+from termdepth.pipeline.measure import Measurer, container_identity, gather_all, protocol_of, rows_of, run_of
 from termdepth.pipeline.spec import code_hash
 from termdepth.replay.changes import Look, Work
 from termdepth.replay.container import Seen, play
@@ -75,7 +75,7 @@ def merge_tasks(
 async def _merge_or_load(config: Config, task: TaskRef, d_original: int, environment: Any) -> dict[str, Any]:
     """The row of a task, made now or taken as it is. A check that the container broke is made again the next time."""
     folder = merged_folder(config, task.dataset, task.task)
-    parts = (task.digest, task.image, code_hash("merge"), str(folder))
+    parts = (task.digest, task.image, task.container, code_hash("merge"), str(folder))
     identity = hashlib.sha256("\0".join(parts).encode()).hexdigest()
     file = config.results / "merged" / "checked" / task.dataset / f"{task.task}.json"
     try:
@@ -216,6 +216,7 @@ def merged_refs(dataset: Dataset, merged: Iterable[dict[str, Any]]) -> list[tupl
                 image=row["image"],
                 time_limit_sec=dataset.time_limit_sec(row["n_segments"]),
                 freeze=dataset.freeze_agent,
+                container=container_identity(dataset),
             ),
             row["d_original"],
         )

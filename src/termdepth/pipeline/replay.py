@@ -105,7 +105,8 @@ def replay_tasks(
 def fingerprint(task: TaskRef, branch: Branch) -> str:
     """Identity of a branch: what is run, on what, by which code."""
     steps = [[type(s).__name__, *s.__dict__.values()] for s in branch.steps]
-    parts = {"task": task.digest, "image": task.image, "steps": steps, "code": code_hash("replay")}
+    place = (task.image, task.container)
+    parts = {"task": task.digest, "place": place, "steps": steps, "code": code_hash("replay")}
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
