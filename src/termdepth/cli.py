@@ -82,7 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     depth.add_argument("--second", help="second model, instead of the config's; `none` for none")
     clean = command("clean", _clean, "Remove what killed runs left: containers, unfinished run folders.", None)
     clean.add_argument("--results", type=Path, default=Path("results"), help="results folder to clean")
-    clean.add_argument("--images", action="store_true", help="also remove the built images of the sandbox")
+    clean.add_argument("--images", action="store_true", help="also remove the images that were built, of both backends")
     return parser
 
 
@@ -210,6 +210,7 @@ def _depth(args: argparse.Namespace) -> int:
 
 
 def _clean(args: argparse.Namespace) -> int:
+    from termdepth.environments.backend import remove_images
     from termdepth.pipeline.backends import sweep_all
 
     containers = sweep_all()
@@ -217,11 +218,11 @@ def _clean(args: argparse.Namespace) -> int:
     partial = [p for p in found if p.is_dir() and _left_behind(p.name)]
     for path in partial:
         shutil.rmtree(path, ignore_errors=True)
-    images = args.results / "images" / "cache"
-    freed = sum(p.stat().st_size for p in images.rglob("*") if p.is_file()) if args.images and images.is_dir() else 0
-    if args.images:
-        shutil.rmtree(images, ignore_errors=True)
-    _print({"containers": len(containers), "unfinished_runs": len(partial), "image_bytes": freed}, args.json)
+    removed, freed = remove_images(args.results / "images" / "cache") if args.images else (0, 0)
+    _print(
+        {"containers": len(containers), "unfinished_runs": len(partial), "images": removed, "image_bytes": freed},
+        args.json,
+    )
     return 0
 
 
@@ -247,14 +248,18 @@ def _config(args: argparse.Namespace, first: str | None = None, second: str | No
     if not (args.task / "task.toml").is_file():
         raise UserError("not a task: there is no task.toml", where=args.task, hint="name the folder of one Harbor task")
     path = args.task.resolve()
-    owner = next((d for d in config.datasets if path.is_relative_to(d.path.resolve())), None)
+    owner = next((d for d in config.datasets if path.is_relative_to(config.folder(d).resolve())), None)
     settings = owner.model_dump() if owner else {"name": "tasks", "kind": "human"}
     dataset = Dataset.model_validate(
         settings
         | {
             "path": args.task,
+            **dict.fromkeys(("registry", "csv", "evidence")),
             "tasks": ["*"],
+            "groups": [],
+            "difficulty": "difficulty",
             "sample": "all",
+            "needs_solution": False,
             "trusted": args.trusted or settings.get("trusted", False),
         }
     )
@@ -284,17 +289,17 @@ def _model(config: Config, role: Any, name: str | None) -> ModelEntry | None:
     return ModelEntry(id=re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-._") or "model", litellm=name, roles=[role])
 
 
-def _task_row(dataset: Dataset) -> dict[str, Any]:
-    from termdepth.pipeline.prepare import list_tasks
+def _task_row(config: Config, dataset: Dataset) -> dict[str, Any]:
+    from termdepth.pipeline.listing import list_tasks
 
-    return list_tasks(dataset)[0]
+    return list_tasks(config, dataset)[0]
 
 
 def _admission(config: Config, dataset: Dataset) -> tuple[dict[str, Any], dict[str, Any]]:
     """The task's rows of `tasks` and of `admission`."""
     from termdepth.pipeline.prepare import build_images, validate_tasks
 
-    row = _task_row(dataset)
+    row = _task_row(config, dataset)
     images = build_images(config, dataset, [row], say=_say)
     return row, validate_tasks(config, dataset, [row], images, threads=1, say=_say)[0]
 
@@ -303,7 +308,7 @@ def _task(config: Config, dataset: Dataset) -> TaskRef:
     from termdepth.pipeline.measure import task_refs
     from termdepth.pipeline.prepare import build_images
 
-    row = _task_row(dataset)
+    row = _task_row(config, dataset)
     image = build_images(config, dataset, [row], say=lambda _: None)[0]
     if image["problem"]:
         raise UserError(f"no image: {image['problem']}", where=row["task"])

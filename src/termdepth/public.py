@@ -50,6 +50,41 @@ def pass_rates(trials_csv: Path, tasks_csv: Path | None, dataset: str, source: s
     return rows
 
 
+def public_columns(trials_csv: Path) -> dict[str, dict[str, Any]]:
+    """What published trials say of each task, as columns to sample by (App. C, rules 1 and 2).
+
+    `public.passes`, `public.runs` and `public.fewest_turns` (of a passing run, None where none passed or turns are not
+    published) over all models, and the same of each model as `public.MODEL.passes`, ….
+
+    Raises:
+        UserError: as `pass_rates` does.
+    """
+    trials: dict[str, dict[str, list[tuple[bool, float | None]]]] = {}
+    models: dict[str, None] = {}
+    for line, row in _rows(trials_csv, ("task", "model", "reward")):
+        reward = _number(row["reward"], trials_csv, line, "reward")
+        turns = _number(row.get("turns", ""), trials_csv, line, "turns", least=0)
+        models[row["model"]] = None
+        run = (reward is not None and reward >= 1, turns)
+        trials.setdefault(_text(row, "task", trials_csv, line), {}).setdefault(row["model"], []).append(run)
+    found = {}
+    for task, by_model in trials.items():
+        columns = _counts("public", [run for runs in by_model.values() for run in runs])
+        for model in models:
+            columns |= _counts(f"public.{model}", by_model.get(model, []))
+        found[task] = columns
+    return found
+
+
+def _counts(prefix: str, runs: Sequence[tuple[bool, float | None]]) -> dict[str, Any]:
+    turns = [turns for passed, turns in runs if passed and turns is not None]
+    return {
+        f"{prefix}.passes": sum(passed for passed, _ in runs),
+        f"{prefix}.runs": len(runs),
+        f"{prefix}.fewest_turns": min(turns, default=None),
+    }
+
+
 _NOTHING: dict[str, Any] = dict.fromkeys(("author_rating", "category", "expert_minutes", "w_naive_lines"))
 
 

@@ -73,8 +73,13 @@ def _missing_paths(config: Config) -> list[tuple[str, str, Path]]:
     found = [
         (f"datasets[{i}] ({d.name}).path", "folder", d.path)
         for i, d in enumerate(config.datasets)
-        if not d.path.is_dir()
+        if d.path is not None and not d.path.is_dir()
     ]
+    for i, d in enumerate(config.datasets):
+        if d.csv and not d.csv.path.is_file():
+            found.append((f"datasets[{i}] ({d.name}).csv.path", "file", d.csv.path))
+        if d.registry and d.registry.file and not d.registry.file.is_file():
+            found.append((f"datasets[{i}] ({d.name}).registry.file", "file", d.registry.file))
     for i, p in enumerate(config.public_results):
         for key, path in (("trials", p.trials), ("tasks", p.tasks)):
             if path is not None and not path.is_file():

@@ -19,6 +19,88 @@ class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+Bins = Annotated[int, Field(gt=1)] | Annotated[list[float], Field(min_length=1)]
+
+
+class Csv(_Model):
+    """A CSV of one's own with a row for each task: its columns can be grouped by, be evidence, or be the label."""
+
+    path: Path
+    key: str = Field("task", description="Column of the CSV that names the task.")
+    on: str = Field("task", description="What the key is compared with: a column of the tasks, or metadata.KEY.")
+
+
+class Group(_Model):
+    """One split of the tasks into groups to sample by (Table 4). Several splits are nested."""
+
+    by: str = Field(
+        description="Column of the tasks (w_lines, n_checks, difficulty, …), of the CSV, metadata.KEY, or one of the "
+        "public results: public.passes, public.fewest_turns, public.MODEL.passes, …"
+    )
+    bins: Bins | None = Field(
+        None,
+        description="Number of quantile groups, or the upper limits of all groups but the last; "
+        "not given: each value is a group.",
+    )
+    keep_whole: list[str] = Field(default_factory=list, description="Groups of the splits before to leave whole.")
+    only: list[str] = Field(default_factory=list, description="Groups of this split to draw from; all if not given.")
+
+    @field_validator("bins")
+    @classmethod
+    def _ascending(cls, bins: Bins | None) -> Bins | None:
+        if isinstance(bins, list) and any(a >= b for a, b in pairwise(bins)):
+            raise ValueError(f"the limits of the groups must ascend, not {bins}")
+        return bins
+
+    def __str__(self) -> str:
+        limits = ", ".join(f"{b:g}" for b in self.bins) if isinstance(self.bins, list) else None
+        how = "" if self.bins is None else f" at {limits}" if limits else f" in {self.bins}"
+        only = f", only {', '.join(self.only)}" if self.only else ""
+        whole = f", {', '.join(self.keep_whole)} whole" if self.keep_whole else ""
+        return f"{self.by}{how}{only}{whole}"
+
+
+class Exempt(_Model):
+    """Tasks that need no evidence, as no results on them are released."""
+
+    column: str
+    value: str
+
+
+class Evidence(_Model):
+    """Only tasks that some model passed are drawn (App. C, rule 1)."""
+
+    column: str = Field(description="Passes, or a pass rate: of the tasks, of the CSV, metadata.KEY or public.…")
+    at_least: float = Field(1, description="The least value that counts as a pass.")
+    lineage: str | None = Field(
+        None, description="Column of what the results are released for: its tasks are in when any of them was passed."
+    )
+    exempt: Exempt | None = None
+
+    def __str__(self) -> str:
+        lineage = f" for some task of the {self.lineage}" if self.lineage else ""
+        exempt = f"; {self.exempt.column} {self.exempt.value}: none" if self.exempt else ""
+        return f"{self.column} at least {self.at_least:g}{lineage}{exempt}"
+
+
+class Light(_Model):
+    """Limits of light dependencies (App. C, rule 3). MB are 10^6 bytes."""
+
+    download_mb: float = Field(200, gt=0, description="Largest download that a task may declare.")
+    build_mb: float = Field(1000, gt=0, description="Largest image.")
+    build_sec: float = Field(600, gt=0, description="Longest build; it is stopped there.")
+
+
+class Registry(_Model):
+    """A dataset in a Harbor registry. Harbor's own client downloads it."""
+
+    name: str = Field(
+        description="name@version, or org/name@ref, as `harbor datasets list` shows them.",
+        pattern=r"^[A-Za-z0-9][\w.-]*(/[\w.-]+)?(@[\w.:-]+)?$",
+    )
+    file: Path | None = Field(None, description="A registry.json of one's own instead of Harbor's registry.")
+
+
 class Merge(_Model):
     """Which tasks of a dataset are merged into one segment (App. H)."""
 
@@ -32,7 +114,10 @@ class Dataset(_Model):
     """A folder of Harbor tasks, and how its tasks are run."""
 
     name: Name = Field(description="Name in every table. Letters, digits, dot, dash, underscore.")
-    path: Path = Field(description="Folder of task folders, or one task folder. Relative to the working directory.")
+    path: Path | None = Field(
+        None, description="Folder of task folders, or one task folder. Relative to the working directory."
+    )
+    registry: Registry | None = Field(None, description="Instead of a path: a dataset to download.")
     kind: Kind = Field(description="How the tasks came to be; groups the rows of the tables.")
     title: str | None = Field(None, description="Name to print; the dataset's name if not given.")
     paper_row: str | None = Field(None, description="Row of the paper's tables to set beside this dataset, e.g. TB2.")
@@ -45,12 +130,28 @@ class Dataset(_Model):
         default_factory=dict, description="Other time limits for tasks with this many segments (App. B: 5: 150, 3: 90)."
     )
     tasks: list[str] = Field(default_factory=lambda: ["*"], description="Patterns of task names to use (shell globs).")
+    csv: Csv | None = None
+    difficulty: str | list[str] = Field(
+        "difficulty",
+        description="The label that the dataset releases (Table 5, Figure 8): a column, metadata.KEY, or several of them.",
+    )
+    evidence: Evidence | None = None
+    groups: list[Group] = Field(default_factory=list, description="Splits into groups, each within those before.")
     sample: Literal["all"] | Annotated[int, Field(gt=0)] = Field("all", description="Number of tasks to admit.")
-    seed: int = Field(0, description="Seed of the sampling order.")
+    seed: int = Field(0, description="Seed of the draw.")
     reserve: float = Field(
         0.25,
         ge=0,
-        description="Share of spare candidates that are validated to replace tasks that fail (App. C, rule 4).",
+        description="Share of the sample that is checked beyond it at once, to replace tasks that fail (App. C, rule 4). "
+        "Where that is not enough, the next tasks of the list are checked.",
+    )
+    light: Light = Light()
+    needs_solution: bool = Field(
+        True,
+        description="False for a dataset that releases no solutions: then doing nothing must fail, and that is all.",
+    )
+    oracle_repeats: int = Field(
+        0, ge=0, description="How often oracle and no-op are repeated, to catch verifiers that change their mind."
     )
     tasks_per_job: int = Field(20, gt=0, description="Tasks that share a job; 1 for slow paid models on a cluster.")
     evaluate: bool = Field(False, description="Run the models with the role `evaluated` on it (section 4.5).")
@@ -69,6 +170,18 @@ class Dataset(_Model):
     cpus: float = Field(1.0, gt=0, description="Processors of a container whose task asks for none.")
     pids: int = Field(512, gt=0, description="Processes of a container.")
     base_images: dict[str, str] = Field(default_factory=dict, description="Base images to substitute in Dockerfiles.")
+    registry_mirror: str | None = Field(
+        None,
+        description="Where to get images of Docker Hub: registry.local:5000/hub makes ubuntu:24.04 "
+        "registry.local:5000/hub/library/ubuntu:24.04.",
+    )
+    build_network: Literal["none", "full"] = Field("full", description="Network of image builds.")
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Dataset:
+        if (self.path is None) == (self.registry is None):
+            raise ValueError("give a path, or a registry to download from")
+        return self
 
     @property
     def label(self) -> str:
@@ -163,6 +276,17 @@ class Harness(_Model):
     max_compressions: int = Field(20, ge=0, description="Context compressions before a run ends as context_overflow.")
 
 
+class Judge(_Model):
+    """An LLM that reads the tasks whose dependencies the rules are unsure of (App. C, rule 3). Without one the build decides."""
+
+    litellm: str = Field(min_length=3, description="LiteLLM model name.")
+    temperature: float | None = Field(None, ge=0, le=2)
+    max_output_tokens: int | None = Field(None, gt=0)
+    api_base: str | None = Field(None, description="Address of an OpenAI-compatible server.")
+    request_timeout_sec: float = Field(600.0, gt=0, description="Longest wait for the reply.")
+    extra_body: dict[str, Any] = Field(default_factory=dict, description="Sent with every request.")
+
+
 class Budgets(_Model):
     """Stop cleanly when reached; run again with a higher budget to go on."""
 
@@ -187,6 +311,13 @@ class Config(_Model):
     protocol: ProtocolConfig = ProtocolConfig()
     harness: Harness = Harness()
     budgets: Budgets = Budgets()
+    judge: Judge | None = None
+    disk_budget_gb: float | None = Field(
+        None,
+        gt=0,
+        description="Disk for built Docker images (10^9 bytes): beyond it those used least recently are removed, "
+        "and built again when they are needed.",
+    )
     backend: Literal["auto", "docker", "sandbox"] = Field(
         "auto", description="auto: the sandbox for trusted datasets where it can start, else Docker."
     )
@@ -211,6 +342,10 @@ class Config(_Model):
             if len(ids) < least:
                 raise ValueError(f"one model needs the role {role}")
         return self
+
+    def folder(self, dataset: Dataset) -> Path:
+        """Where the tasks of a dataset are, or will be once it is downloaded."""
+        return dataset.path if dataset.path is not None else self.results / "datasets" / dataset.name
 
     def dataset(self, name: str) -> Dataset:
         """The dataset of this name."""

@@ -6,6 +6,7 @@ Light to import: Harbor and docker-py are imported where they are used.
 from __future__ import annotations
 
 import functools
+import shutil
 import threading
 import tomllib
 from collections.abc import Callable
@@ -36,6 +37,10 @@ class BackendChoice:
 
     name: Literal["docker", "sandbox"]
     reason: str
+
+
+class BuildTooLong(UserError):
+    """A build was stopped at its time limit."""
 
 
 def select_backend(backend: Backend, *, trusted: bool) -> BackendChoice:
@@ -158,7 +163,8 @@ def ensure_image(
 
     Raises:
         UserError: it cannot be built: a mistake in the Dockerfile (file and line), a failed command with its last
-            lines, a base image that cannot be had, several containers (compose), or the timeout.
+            lines, a base image that cannot be had, or several containers (compose).
+        BuildTooLong: it was not built within the timeout.
     """
     context, cache = task_dir / "environment", cache_dir or default_cache_dir()
     for name in ("docker-compose.yaml", "docker-compose.yml", "compose.yaml"):
@@ -178,7 +184,7 @@ def ensure_image(
         source = images.Source(context, _docker_image(task_dir), base_images or {}, build_network)
         return images.ensure(source, cache, force=force, cancel=cancel)[1]
     except Cancelled:
-        raise UserError(f"the image was not built within {timeout:.0f} s", where=context) from None
+        raise BuildTooLong(f"the image was not built within {timeout:.0f} s", where=context) from None
     finally:
         if timer:
             timer.cancel()
@@ -208,3 +214,28 @@ def sweep_all(*, everything: bool = False) -> list[str]:
     from termdepth.environments.docker import engine
 
     return engine.sweep(everything=everything)
+
+
+def trim_images(budget_bytes: float, cache_dir: Path) -> list[str]:
+    """Remove the Docker images of ours that were used least recently, until they fit into the budget. Returns their tags.
+
+    Images in use, and those used within the last minutes, stay. Does nothing without an engine.
+    """
+    if docker_trouble():
+        return []
+    from termdepth.environments.docker import disk
+
+    return disk.trim(budget_bytes, cache_dir / "docker")
+
+
+def remove_images(cache_dir: Path) -> tuple[int, int]:
+    """Remove all images of ours, those of the sandbox and, where an engine answers, Docker's. Returns how many Docker images
+    went, and the bytes freed."""
+    freed = sum(p.stat().st_size for p in cache_dir.rglob("*") if p.is_file()) if cache_dir.is_dir() else 0
+    removed, of_docker = 0, 0
+    if not docker_trouble():
+        from termdepth.environments.docker import disk
+
+        removed, of_docker = disk.remove_all()
+    shutil.rmtree(cache_dir, ignore_errors=True)
+    return removed, freed + of_docker

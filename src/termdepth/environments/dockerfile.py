@@ -166,9 +166,28 @@ def replace_base_images(text: str, mapping: Mapping[str, str], where: str) -> tu
     return "\n".join(lines) + "\n", list(dict.fromkeys(images))
 
 
+DOCKER_HUB = "docker.io/*"
+"""Key of a mapping of base images for all of Docker Hub; its value is the mirror's address."""
+
+
 def substitute(image: str, mapping: Mapping[str, str]) -> str:
-    """`image`, or what `mapping` puts in its place; a missing tag means `latest` on both sides."""
+    """`image`, or what `mapping` puts in its place; a missing tag means `latest` on both sides.
+
+    With the key `DOCKER_HUB`, an image of Docker Hub that has no entry of its own comes from that mirror, by its full name
+    (`ubuntu:24.04` is `library/ubuntu:24.04`).
+    """
     for name in (image, image.removesuffix(":latest"), f"{image}:latest"):
         if name in mapping:
             return mapping[name]
-    return image
+    mirror, path = mapping.get(DOCKER_HUB), _on_docker_hub(image)
+    return f"{mirror.rstrip('/')}/{path}" if mirror and path else image
+
+
+def _on_docker_hub(image: str) -> str | None:
+    """The full name of an image on Docker Hub; None if it lies elsewhere."""
+    host, slash, rest = image.partition("/")
+    if host in ("docker.io", "index.docker.io", "registry-1.docker.io") and slash:
+        image = rest
+    elif slash and (host == "localhost" or "." in host or ":" in host):
+        return None
+    return image if "/" in image else f"library/{image}"

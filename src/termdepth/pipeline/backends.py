@@ -8,9 +8,10 @@ from typing import Any
 from termdepth.config.models import Config, Dataset
 from termdepth.environments import backend
 from termdepth.environments.backend import BackendChoice, sweep_all
+from termdepth.environments.dockerfile import DOCKER_HUB
 from termdepth.environments.image import ImageRecord
 
-__all__ = ["backend_for", "ensure_image", "environment_for", "sweep_all"]
+__all__ = ["backend_for", "ensure_image", "environment_for", "sweep_all", "trim_images"]
 
 
 def backend_for(config: Config, dataset: Dataset) -> BackendChoice:
@@ -26,6 +27,12 @@ def backend_for(config: Config, dataset: Dataset) -> BackendChoice:
 
 
 _NETWORKS = {"none": "none", "full": "bridge"}
+_BUILD_NETWORKS = {"none": "none", "full": "host"}
+
+
+def _base_images(dataset: Dataset) -> dict[str, str]:
+    mirror = {DOCKER_HUB: dataset.registry_mirror} if dataset.registry_mirror else {}
+    return mirror | dataset.base_images
 
 
 def _cache(config: Config) -> Path:
@@ -37,9 +44,22 @@ def ensure_image(config: Config, dataset: Dataset, task_dir: Path) -> ImageRecor
 
     Raises:
         UserError: it cannot be built, with the reason.
+        BuildTooLong: it was not built within the dataset's limit.
     """
-    choice = backend_for(config, dataset)
-    return backend.ensure_image(choice, task_dir, cache_dir=_cache(config), base_images=dataset.base_images)
+    return backend.ensure_image(
+        backend_for(config, dataset),
+        task_dir,
+        cache_dir=_cache(config),
+        base_images=_base_images(dataset),
+        build_network=_BUILD_NETWORKS[dataset.build_network],
+        timeout=dataset.light.build_sec,
+    )
+
+
+def trim_images(config: Config) -> None:
+    """Keep the built images within the disk budget, if there is one."""
+    if config.disk_budget_gb is not None:
+        backend.trim_images(config.disk_budget_gb * 1e9, _cache(config))
 
 
 def environment_for(config: Config, dataset: Dataset) -> Any:
@@ -50,6 +70,7 @@ def environment_for(config: Config, dataset: Dataset) -> Any:
         memory_mb=dataset.memory_mb,
         cpus=dataset.cpus,
         pids=dataset.pids,
-        base_images=dataset.base_images,
+        base_images=_base_images(dataset),
+        build_network=_BUILD_NETWORKS[dataset.build_network],
         cache_dir=_cache(config),
     )

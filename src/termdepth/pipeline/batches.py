@@ -1,13 +1,16 @@
-"""Which tasks are candidates, in which order, and which of them share a job. Pure."""
+"""Which tasks are candidates, in which order, which of them share a job, and which are admitted (App. C). Pure."""
 
 from __future__ import annotations
 
 import hashlib
 import math
-import random
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, Literal
+
+from termdepth.tasks.sampling import Evidence, Row, Split, assign_groups, draw, value_of, with_evidence
+
+Sample = int | Literal["all"]
 
 
 def bucket(task: str, n_buckets: int) -> int:
@@ -20,63 +23,139 @@ def n_batches(n_tasks: int, tasks_per_job: int) -> int:
     return 1 << math.ceil(math.log2(max(1.0, n_tasks / tasks_per_job)))
 
 
-def n_candidates(n_usable: int, sample: int | Literal["all"], reserve: float) -> int:
-    """How many tasks of the order are validated: the sample and its spare ones (App. C, rule 4)."""
-    return n_usable if sample == "all" else min(n_usable, math.ceil(sample * (1 + reserve)))
+def n_first(sample: int, reserve: float) -> int:
+    """How many tasks of the list are checked at once: the sample and its spare ones (rule 4)."""
+    return math.ceil(sample * (1 + reserve))
 
 
-def usable(row: Mapping[str, Any], patterns: Sequence[str]) -> bool:
-    """The task can be read, is light as far as the text tells, and its name is asked for."""
-    return row["problem"] is None and row["light"] is not False and any(fnmatchcase(row["task"], p) for p in patterns)
+def batch_of(order: int, task: str, n_listed: int, *, sample: Sample, reserve: float, tasks_per_job: int) -> int:
+    """The batch of the task at `order` of the list.
+
+    Of a sample, batches are stretches of the list, which a larger sample makes longer at its end. Of a whole dataset, they
+    follow from the names, so that a new task changes one of them.
+    """
+    if sample == "all":
+        return bucket(task, n_batches(n_listed, tasks_per_job))
+    return order // min(tasks_per_job, n_first(sample, reserve))
+
+
+def batches_of_wave(
+    wave: int, n_listed_batches: int, *, sample: Sample, reserve: float, tasks_per_job: int
+) -> range | None:
+    """The batches that are checked in a wave, of a dataset that is sampled; None when the list is at its end.
+
+    The first wave is the sample and its reserve; each later one, asked for while tasks are missing, the reserve again.
+    """
+    if sample == "all":
+        return range(n_listed_batches) if wave == 0 else None
+    per_batch = min(tasks_per_job, n_first(sample, reserve))
+    first = math.ceil(n_first(sample, reserve) / per_batch)
+    later = max(1, math.ceil(sample * reserve / per_batch))
+    start = 0 if wave == 0 else first + (wave - 1) * later
+    end = first + wave * later
+    return range(start, min(end, n_listed_batches)) if start < n_listed_batches else None
+
+
+def why_left_out(row: Row, patterns: Sequence[str], needs_solution: bool) -> str | None:
+    """Why a task is not asked about, before the rules of the sampling; None if it is."""
+    if row["problem"] is not None:
+        return f"cannot be read: {row['problem']}"
+    if not any(fnmatchcase(row["task"], pattern) for pattern in patterns):
+        return "name not asked for"
+    if needs_solution and row["w_lines"] is None:
+        return "no reference solution"
+    return None
 
 
 def order_tasks(
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[Row],
     *,
-    patterns: Sequence[str],
-    sample: int | Literal["all"],
-    seed: int,
-    reserve: float,
-    tasks_per_job: int,
+    patterns: Sequence[str] = ("*",),
+    needs_solution: bool = True,
+    evidence: Evidence | None = None,
+    splits: Sequence[Split] = (),
+    sample: Sample = "all",
+    seed: int = 0,
+    reserve: float = 0.25,
+    tasks_per_job: int = 20,
 ) -> list[dict[str, Any]]:
-    """Rows with `order` and `batch` filled in for the candidates, empty for the others.
+    """Rows with `left_out`, `group`, `order` and `batch` filled in.
 
-    With `sample: all` the order is that of the names; else a seeded one in which a larger sample only adds tasks.
+    Rules 1 to 3 in turn: tasks without evidence of a pass are left out, then tasks are grouped, then those whose text says
+    that they are not light are left out; the rest is drawn. The order is the same for every sample size.
+
+    Args:
+        rows: rows of `tasks`, with any other columns to group by.
     """
-    chosen = [r for r in rows if usable(r, patterns)]
-    if sample != "all":
-        random.Random(seed).shuffle(chosen)
-    chosen = chosen[: n_candidates(len(chosen), sample, reserve)]
-    n = n_batches(len(chosen), tasks_per_job)
-    place = {r["task"]: i for i, r in enumerate(chosen)}
+    left_out = {r["task"]: why_left_out(r, patterns, needs_solution) for r in rows}
+
+    def left() -> list[Row]:
+        return [r for r in rows if left_out[r["task"]] is None]
+
+    def keep(tasks: set[str], reason: str) -> None:
+        for row in left():
+            if row["task"] not in tasks:
+                left_out[row["task"]] = reason
+
+    if evidence is not None:
+        keep({r["task"] for r in with_evidence(left(), evidence)}, "no evidence of a pass")
+    groups = assign_groups(left(), splits)
+    keep(set(groups), "group not drawn from")
+    for row in left():
+        if row["light"] is False:
+            left_out[row["task"]] = f"not light: {row['light_rule']}: {row['light_evidence']}"
+    drawn = {d.task: d.order for d in draw({r["task"]: groups[r["task"]] for r in left()}, seed)}
     return [
-        {**r, "order": place.get(r["task"]), "batch": bucket(r["task"], n) if r["task"] in place else None}
-        for r in rows
+        {
+            **row,
+            "left_out": left_out[task],
+            "group": groups.get(task),
+            "order": drawn.get(task),
+            "batch": batch_of(
+                drawn[task], task, len(drawn), sample=sample, reserve=reserve, tasks_per_job=tasks_per_job
+            )
+            if task in drawn
+            else None,
+        }
+        for row in rows
+        for task in (row["task"],)
     ]
 
 
-def admission_table(
-    tasks: Sequence[Mapping[str, Any]], candidates: Sequence[Mapping[str, Any]], sample: int | Literal["all"]
-) -> list[dict[str, Any]]:
-    """Rows of `admission` for every task that was found, or is a candidate, with why it is in or not.
+def labels(row: Row, columns: str | Sequence[str]) -> str | None:
+    """The label of a task: the value of a column, or of several, joined; None where any is missing."""
+    values = [value_of(row, column) for column in ([columns] if isinstance(columns, str) else columns)]
+    return None if None in values else " / ".join(map(str, values))
 
-    Candidates come first, in order; the first `sample` that passed are admitted, the rest of those that passed are spare.
-    Then the tasks that could not be candidates, with the reason: a problem, or a dependency that is not light.
+
+# --- admission
+
+
+def admission_table(
+    tasks: Sequence[Mapping[str, Any]], checked: Sequence[Mapping[str, Any]], sample: Sample
+) -> list[dict[str, Any]]:
+    """One row of `admission` for each task found, with why it is in or not.
+
+    First those that were checked, in order: the first `sample` that passed are admitted, the rest of those that passed are
+    spare. Then those that were left out of the list, then those that the sample did not reach.
+
+    Args:
+        tasks: rows of `tasks`, all of the dataset.
+        checked: rows of `admission` of the tasks that were built and validated.
     """
     rows: list[dict[str, Any]] = []
     left = math.inf if sample == "all" else sample
-    for row in sorted(candidates, key=lambda r: r["order"]):
+    for row in sorted(checked, key=lambda r: r["order"]):
         spare = row["admitted"] and left <= 0
         left -= row["admitted"]
         rows.append({**row, "admitted": row["admitted"] and not spare, "reason": "spare" if spare else row["reason"]})
-    for task in tasks:
-        reason = task["problem"] or (f"not light: {task['light_rule']}" if task["light"] is False else None)
-        if task["order"] is None and reason:
-            rows.append(not_reached(task) | {"reason": reason})
-    return rows
+    seen = {row["task"] for row in rows}
+    out = [not_checked(t) | {"reason": t["left_out"]} for t in tasks if t["order"] is None]
+    rest = [not_checked(t) | {"reason": "not reached"} for t in tasks if t["order"] is not None]
+    return rows + out + sorted((r for r in rest if r["task"] not in seen), key=lambda r: r["order"])
 
 
-def not_reached(task: Mapping[str, Any]) -> dict[str, Any]:
+def not_checked(task: Mapping[str, Any]) -> dict[str, Any]:
     """The row of `admission` of a task before anything was tried on it."""
     empty = (
         "backend image build_seconds build_bytes oracle_passed oracle_segments noop_reward reason seconds".split()  # noqa: SIM905

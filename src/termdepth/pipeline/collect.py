@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
@@ -39,6 +40,14 @@ def _mean(values: Iterable[float | None]) -> float | None:
     return fmean(known) if known else None
 
 
+def lines_sent(runs: Sequence[Mapping[str, Any]]) -> int | None:
+    """W of a task without a reference solution: lines of the commands, file content included, that the first model sent in
+    its passing run at the smallest cap that it passes, of several the one with the fewest turns (App. D); None: unsolved."""
+    passed = [r for r in runs if r["phase"] in ("uncapped", "probe") and r["valid"] and r["passed"]]
+    best = min(passed, key=lambda r: (math.inf if r["cap"] is None else r["cap"], r["turns"]), default=None)
+    return None if best is None else int(best["command_lines"])
+
+
 def _depth_row(
     task: Mapping[str, Any],
     admission: Mapping[str, Any],
@@ -73,7 +82,7 @@ def _depth_row(
         "all_tokens": _mean(r["context_tokens"] for r in uncapped),
         "runs": len(runs),
         "cost_usd": None if None in costs else sum(costs),
-        "w_lines": task["w_lines"],
+        "w_lines": lines_sent(runs) if task["w_lines"] is None else task["w_lines"],
         "w_tokens": task["w_tokens"],
         "w_chars": task["w_chars"],
         "difficulty": task["difficulty"],

@@ -1,4 +1,4 @@
-"""From a dataset's folder to validated tasks: list and order them, build their images, check oracle and no-op."""
+"""From listed tasks to validated ones: build their images, decide whether they are light, check oracle and no-op."""
 
 from __future__ import annotations
 
@@ -8,52 +8,28 @@ import json
 import shutil
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from termdepth.config.models import Config, Dataset
+from termdepth.config.models import Config, Dataset, Judge
+from termdepth.environments.backend import BuildTooLong
 from termdepth.errors import UserError
-from termdepth.harness.record import FULL_MARKS, TaskRef, reward_of, segments_of, verifier_problem
+from termdepth.harness.record import TaskRef, reward_of, segments_of, verifier_problem
 from termdepth.harness.redact import redact
 from termdepth.harness.runner import run_trial
-from termdepth.pipeline.backends import backend_for, ensure_image, environment_for, sweep_all
-from termdepth.pipeline.batches import not_reached, order_tasks
-from termdepth.pipeline.measure import container_identity, gather_all
-from termdepth.tasks.rows import task_rows
+from termdepth.pipeline.admission import Reference, why_not_admitted
+from termdepth.pipeline.backends import backend_for, ensure_image, environment_for, sweep_all, trim_images
+from termdepth.pipeline.batches import not_checked
+from termdepth.pipeline.judge import judge as ask
+from termdepth.pipeline.listing import light_limits
+from termdepth.pipeline.measure import Ledger, container_identity, gather_all
+from termdepth.tasks.light import LightLimits, measured_build
+from termdepth.tasks.network import failed_access, network_command
+from termdepth.tasks.reading import TaskInfo, read_task
 
 Say = Callable[[str], None]
 VALIDATION_SECONDS = 3600.0
-
-
-def list_tasks(dataset: Dataset) -> list[dict[str, Any]]:
-    """Rows of `tasks`: every folder found, in the dataset's sampling order where it is a candidate.
-
-    Raises:
-        UserError: the folder holds no task at all.
-    """
-    rows = [{"dataset": dataset.name, "kind": dataset.kind, "group": None, **row} for row in task_rows(dataset.path)]
-    if not rows:
-        raise UserError(
-            "no task in this folder",
-            where=f"datasets ({dataset.name}).path = {dataset.path}",
-            hint="a task is a folder with a task.toml in it",
-        )
-    ordered = order_tasks(
-        rows,
-        patterns=dataset.tasks,
-        sample=dataset.sample,
-        seed=dataset.seed,
-        reserve=dataset.reserve,
-        tasks_per_job=dataset.tasks_per_job,
-    )
-    if not any(row["order"] is not None for row in ordered):
-        problems = [f"{r['task']}: {r['problem'] or r['light_evidence'] or 'name not asked for'}" for r in ordered[:5]]
-        raise UserError(
-            "no task of this dataset can be used: " + "; ".join(problems),
-            where=f"datasets ({dataset.name}).path = {dataset.path}",
-        )
-    return ordered
+_LOG_BYTES = 1_000_000
 
 
 def build_images(
@@ -63,6 +39,7 @@ def build_images(
     sweep_all()
     choice = backend_for(config, dataset)
     say(f"  {dataset.name}: {choice.name} ({choice.reason})")
+    limits = light_limits(dataset)
     rows = []
     for task in tasks:
         row: dict[str, Any] = {
@@ -73,44 +50,66 @@ def build_images(
             "image": None,
             "build_seconds": None,
             "build_bytes": None,
+            **{k: task[k] for k in ("light", "light_rule", "light_evidence")},
             "problem": None,
         }
-        try:
-            image = ensure_image(config, dataset, Path(task["path"]))
-            row |= {
-                "image": f"{choice.name}:{image.image_id}",
-                "build_seconds": image.build_seconds,
-                "build_bytes": image.size_bytes,
-            }
-        except UserError as e:
-            row["problem"] = str(e)
-        except Exception as e:
-            row["problem"] = redact(f"{type(e).__name__}: {e}", 1000)
-        if row["problem"]:
+        if task["light"] is None and config.judge is not None:
+            row |= _judged(config, dataset, task, config.judge, limits)
+            say(f"  {dataset.name}/{task['task']}: light: {row['light']}, says the judge: {row['light_evidence']}")
+        if row["light"] is not False:
+            row |= _built(config, dataset, task, choice.name, limits)
+        if row["light"] is False:
+            say(f"  {dataset.name}/{task['task']}: not light: {row['light_rule']}: {row['light_evidence']}")
+        elif row["problem"]:
             say(f"  {dataset.name}/{task['task']}: no image: {row['problem'].splitlines()[-1][:200]}")
         rows.append(row)
     return rows
 
 
+def _judged(
+    config: Config, dataset: Dataset, task: dict[str, Any], judge: Judge, limits: LightLimits
+) -> dict[str, Any]:
+    """What the judge says of a task whose text leaves it unsure; nothing where it is unsure as well."""
+    info = read_task(Path(task["path"]), config.folder(dataset))
+    if not isinstance(info, TaskInfo):
+        return {"light": None}
+    ledger = Ledger(config.results / "ledger.txt", config.budgets.cost_usd, config.budgets.turns)
+    ledger.check()
+
+    def spent(usd: float) -> None:
+        ledger.add({"fingerprint": "judge", "cost_usd": usd, "turns": 0})
+
+    opinion = ask(info, judge, limits, config.results / "light" / dataset.name, spent)
+    return {
+        "light": opinion.light,
+        "light_rule": opinion.rule or task["light_rule"],
+        "light_evidence": opinion.evidence,
+    }
+
+
+def _built(config: Config, dataset: Dataset, task: dict[str, Any], backend: str, limits: LightLimits) -> dict[str, Any]:
+    """The image of a task, and what its build says about light dependencies; or why there is none."""
+    try:
+        image = ensure_image(config, dataset, Path(task["path"]))
+    except BuildTooLong as e:
+        return {"light": False, "light_rule": "build_time", "light_evidence": str(e)}
+    except UserError as e:
+        return {"problem": str(e)}
+    except Exception as e:
+        return {"problem": redact(f"{type(e).__name__}: {e}", 1000)}
+    measured = measured_build(image.size_bytes, image.build_seconds, limits)
+    trim_images(config)
+    decided = {} if measured.light else {"light_rule": measured.rule, "light_evidence": str(measured.evidence[0])}
+    return {
+        "image": f"{backend}:{image.image_id}",
+        "build_seconds": image.build_seconds,
+        "build_bytes": image.size_bytes,
+        "light": measured.light,
+        **decided,
+    }
+
+
 # --- oracle and no-op
-
-
-@dataclass(frozen=True)
-class Reference:
-    """What a reference agent got. rewards: of each segment that was reached; None where the verifier gave none."""
-
-    rewards: list[float | None]
-    problem: str | None
-    seconds: float
-
-    def passed(self, n_segments: int) -> int:
-        """Segments passed in a row."""
-        count = 0
-        for reward in self.rewards[:n_segments]:
-            if reward is None or reward < FULL_MARKS:
-                break
-            count += 1
-        return count
 
 
 async def run_reference(task: TaskRef, agent: str, environment: Any, folder: Path, identity: str) -> Reference:
@@ -140,7 +139,7 @@ async def run_reference(task: TaskRef, agent: str, environment: Any, folder: Pat
         problem = verifier or next(
             (redact(f"{e.exception_type}: {e.exception_message}") for e in result.recorded_exceptions()), None
         )
-        reference = Reference(rewards, problem, time.monotonic() - started)
+        reference = Reference(rewards, problem, time.monotonic() - started, no_network_in(trial_dir))
         if problem and not verifier and rewards[-1] is None:
             return reference  # something around the task broke: not kept, it may be mended by the next time
     except (asyncio.CancelledError, UserError):
@@ -154,17 +153,23 @@ async def run_reference(task: TaskRef, agent: str, environment: Any, folder: Pat
     return reference
 
 
-def why_not_admitted(n_segments: int, oracle: Reference, noop: Reference) -> str | None:
-    """Why a validated task is not admitted (App. C, rule 4), or None. Pure."""
-    passed = oracle.passed(n_segments)
-    if passed < n_segments:
-        segment = f" at segment {passed + 1} of {n_segments}" if n_segments > 1 else ""
-        return f"oracle failed{segment}" + (f": {oracle.problem}" if oracle.problem else "")
-    if any(reward is not None and reward > 0 for reward in noop.rewards):
-        return "no-op got a reward"
-    if not noop.rewards or noop.rewards[0] is None:
-        return f"no-op could not be verified: {noop.problem or 'no reward'}"
+def no_network_in(trial_dir: Path) -> str | None:
+    """The first line of a trial's logs that says that a host could not be reached, with its file; None if there is none."""
+    for place in (trial_dir, *sorted(trial_dir.glob("steps/*"))):
+        for name in ("agent/oracle.txt", "verifier/test-stdout.txt", "verifier/test-stderr.txt"):
+            path = place / name
+            if path.is_file() and not path.is_symlink():
+                with path.open("rb") as f:
+                    line = failed_access(f.read(_LOG_BYTES).decode("utf-8", errors="replace"))
+                if line:
+                    return redact(f"{path.relative_to(trial_dir)}: {line}")
     return None
+
+
+def network_command_of(path: Path, root: Path) -> str | None:
+    """The first command of a task's solution or verifier that needs a network, with file and line."""
+    info = read_task(path, root)
+    return network_command(info) if isinstance(info, TaskInfo) else None
 
 
 def validate_tasks(
@@ -183,7 +188,9 @@ def validate_tasks(
 
     async def one(task: dict[str, Any], gate: asyncio.Semaphore) -> dict[str, Any]:
         image = image_of[task["task"]]
-        row = not_reached(task) | {k: image[k] for k in ("backend", "image", "build_seconds", "build_bytes")}
+        row = not_checked(task) | {k: image[k] for k in ("light", "backend", "image", "build_seconds", "build_bytes")}
+        if image["light"] is False:
+            return row | {"reason": f"not light: {image['light_rule']}: {image['light_evidence']}"}
         if image["problem"]:
             return row | {"reason": f"no build: {image['problem']}"}
         ref = TaskRef(
@@ -198,19 +205,23 @@ def validate_tasks(
         )
         async with gate:
             environment = environment_for(config, dataset)
-            oracle = await run_reference(ref, "oracle", environment, folder, "1")
-            noop = await run_reference(ref, "nop", environment, folder, "1")
-        reason = why_not_admitted(ref.n_segments, oracle, noop)
-        say(
-            f"  {dataset.name}/{task['task']}  {'admitted' if reason is None else reason}  {oracle.seconds + noop.seconds:.1f} s"
-        )
+            oracle, noop = [], []
+            for attempt in range(1, dataset.oracle_repeats + 2):
+                if task["w_lines"] is not None:
+                    oracle.append(await run_reference(ref, "oracle", environment, folder, str(attempt)))
+                noop.append(await run_reference(ref, "nop", environment, folder, str(attempt)))
+        command = network_command_of(ref.path, config.folder(dataset)) if dataset.network == "none" else None
+        reason = why_not_admitted(ref.n_segments, oracle, noop, offline=dataset.network == "none", command=command)
+        seconds = sum(r.seconds for r in (*oracle, *noop))
+        say(f"  {dataset.name}/{task['task']}  {'admitted' if reason is None else reason}  {seconds:.1f} s")
+        passed = min((r.passed(ref.n_segments) for r in oracle), default=None)
         return row | {
-            "oracle_passed": oracle.passed(ref.n_segments) == ref.n_segments,
-            "oracle_segments": oracle.passed(ref.n_segments),
-            "noop_reward": max((r for r in noop.rewards if r is not None), default=None),
+            "oracle_passed": None if passed is None else passed == ref.n_segments,
+            "oracle_segments": passed,
+            "noop_reward": max((x for r in noop for x in r.rewards if x is not None), default=None),
             "admitted": reason is None,
             "reason": reason,
-            "seconds": oracle.seconds + noop.seconds,
+            "seconds": seconds,
         }
 
     async def work() -> list[dict[str, Any]]:

@@ -17,11 +17,12 @@ LOCK = Path("requirements.lock")
 
 # Code that decides what a stage writes. Later stages are rerun through their input files, not through this list.
 STAGE_CODE: dict[str, tuple[str, ...]] = {
-    "tasks": ("tasks", "data"),
-    "images": ("environments", "data"),
-    "validate": ("environments", "harness", "data"),
+    "tasks": ("tasks", "data", "public.py", "pipeline/listing.py", "pipeline/batches.py", "pipeline/download.py"),
+    "images": ("environments", "tasks/light.py", "data", "pipeline/prepare.py", "pipeline/judge.py"),
+    "validate": ("environments", "harness", "data", "pipeline/prepare.py", "pipeline/admission.py", "tasks/network.py"),
+    "admit": ("data", "pipeline/batches.py"),
     "measure": ("environments", "harness", "depth", "models", "data", "pipeline/measure.py"),
-    "replay": ("environments", "harness/record.py", "replay", "tasks/marks.py", "data", "pipeline/replay.py"),
+    "replay": ("environments", "harness/record.py", "replay", "tasks/marks.py", "tasks/heredocs.py", "data", "pipeline/replay.py"),
     "merge": ("environments", "harness/record.py", "replay", "merge", "data", "pipeline/merge.py"),
     "estimate": ("depth", "data", "pipeline/collect.py"),
     "collect": ("data",),

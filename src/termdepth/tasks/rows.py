@@ -2,39 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from termdepth.tasks.checks import count_checks
 from termdepth.tasks.light import LightLimits, LightVerdict, light_dependencies
 from termdepth.tasks.reading import FoundTask, TaskInfo, TaskProblem, find_tasks, printable, read_task
 from termdepth.tasks.work import Work, task_work
 
 _COLUMNS = (
     *("n_segments", "w_lines", "w_naive_lines", "w_tokens", "w_chars", "w_fallback", "instruction_words"),
-    *("difficulty", "category", "tags", "timeout_sec", "digest", "light", "light_rule", "light_evidence", "problem"),
+    *(
+        "n_checks",
+        "difficulty",
+        "category",
+        "tags",
+        "timeout_sec",
+        "digest",
+        "light",
+        "light_rule",
+        "light_evidence",
+        "problem",
+    ),
 )
 
 
-def task_rows(root: Path, limits: LightLimits | None = None) -> Iterator[dict[str, Any]]:
+def task_rows(
+    root: Path, limits: LightLimits | None = None, *, with_metadata: bool = False
+) -> Iterator[dict[str, Any]]:
     """A row for each task found under `root`, in order of name, one task in memory at a time.
 
-    The columns are those of the table `tasks` that the folder alone determines; None as that table states.
+    The columns are those of the table `tasks` that the folder alone determines; None as that table states. With
+    `with_metadata` there is one more, `metadata`: the task's [metadata] table.
 
     Raises:
         UserError: `root` is not a folder.
     """
     for found in find_tasks(root):
-        yield task_row(found, root, limits)
+        row, metadata = _read_row(found, root, limits)
+        yield row | {"metadata": metadata} if with_metadata else row
 
 
 def task_row(found: FoundTask, root: Path, limits: LightLimits | None = None) -> dict[str, Any]:
     """The row of one found task."""
+    return _read_row(found, root, limits)[0]
+
+
+def _read_row(found: FoundTask, root: Path, limits: LightLimits | None) -> tuple[dict[str, Any], Mapping[str, Any]]:
     row: dict[str, Any] = {"task": found.task, "path": printable(str(found.path))} | dict.fromkeys(_COLUMNS)
     info = read_task(found.path, root)
     if isinstance(info, TaskProblem):
-        return row | {"problem": info.reason}
-    return row | _work_columns(task_work(info)) | _columns(info) | _light_columns(light_dependencies(info, limits))
+        return row | {"problem": info.reason}, {}
+    row |= _work_columns(task_work(info)) | _columns(info) | _light_columns(light_dependencies(info, limits))
+    return row, info.metadata
 
 
 def _work_columns(work: Work | None) -> dict[str, Any]:
@@ -53,6 +74,7 @@ def _columns(info: TaskInfo) -> dict[str, Any]:
     return {
         "n_segments": info.n_segments,
         "instruction_words": info.instruction_words,
+        "n_checks": count_checks(info),
         "difficulty": _label(info.metadata.get("difficulty")),
         "category": _label(info.metadata.get("category")),
         "tags": _labels(info.metadata.get("tags")),

@@ -34,15 +34,18 @@ class Split:
     """One way to split tasks into groups.
 
     Attributes:
-        column: column of the rows to split by; `metadata.KEY` reads the key of a column `metadata` that holds a mapping.
+        column: column of the rows to split by; `metadata.KEY` reads the key of a column `metadata` that holds a mapping,
+            `metadata.TABLE.KEY` one in a table of it.
         bins: None takes each value as a group of its own; a number makes that many quantile groups; a sequence of
             ascending numbers gives the upper limits of all groups but the last (a limit belongs to the group below it).
         keep_whole: groups of the split before that this one leaves whole (Table 4: the hardest level of TMax).
+        only: groups of this split that are drawn from, all if empty (Table 4: the hard level of SETA's Synth).
     """
 
     column: str
     bins: int | Sequence[float] | None = None
     keep_whole: Collection[str] = ()
+    only: Collection[str] = ()
 
 
 @dataclass(frozen=True)
@@ -96,7 +99,7 @@ def with_csv(rows: Iterable[Row], path: Path, key: str = "task", on: str = "task
     None.
 
     Raises:
-        UserError: the file cannot be read, has no column `key`, or names the same key twice.
+        UserError: the file cannot be read, has no column `key`, names the same key twice, or names none of the tasks.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -115,9 +118,16 @@ def with_csv(rows: Iterable[Row], path: Path, key: str = "task", on: str = "task
     except (UnicodeDecodeError, csv.Error) as error:
         raise UserError(f"not a CSV file in UTF-8: {error}", where=path) from None
     columns = list(dict.fromkeys(column for record in table.values() for column in record))
+    rows = list(rows)
+    if rows and not any(str(value_of(row, on)) in table for row in rows):
+        raise UserError(
+            f"column {key!r} names none of the tasks",
+            where=path,
+            hint=f"the first task's {on} is {value_of(rows[0], on)!r}; the file has {', '.join(list(table)[:3]) or 'no row'}",
+        )
     joined = []
     for row in rows:
-        found = table.get(str(row.get(on)), {})
+        found = table.get(str(value_of(row, on)), {})
         given = {column: value for column, value in found.items() if value is not None}
         joined.append(dict.fromkeys(columns) | dict(row) | given)
     return joined
@@ -134,20 +144,21 @@ def with_evidence(rows: Iterable[Row], evidence: Evidence | None) -> list[Row]:
         return rows
     _require(rows, evidence.column)
     by = evidence.lineage or "task"
-    passed = {_value(row, by) for row in rows if _at_least(_value(row, evidence.column), evidence.at_least)}
+    passed = {value_of(row, by) for row in rows if _at_least(value_of(row, evidence.column), evidence.at_least)}
     passed.discard(None)
 
     def exempt(row: Row) -> bool:
         column = evidence.exempt_column
-        return column is not None and str(_value(row, column)) == evidence.exempt_value
+        return column is not None and str(value_of(row, column)) == evidence.exempt_value
 
-    return [row for row in rows if exempt(row) or _value(row, by) in passed]
+    return [row for row in rows if exempt(row) or value_of(row, by) in passed]
 
 
 def assign_groups(rows: Iterable[Row], splits: Sequence[Split]) -> dict[str, str]:
     """Group of each task: the splits in turn, each within the groups of those before (Table 4: TMax).
 
     The names of the groups of one split are joined by " / ". Quantiles are computed within the group that is split.
+    Tasks of groups that are not drawn from are left out.
 
     Raises:
         UserError: no row has the column, or a column to be binned has a value that is not a number.
@@ -163,7 +174,11 @@ def assign_groups(rows: Iterable[Row], splits: Sequence[Split]) -> dict[str, str
             if before in split.keep_whole:
                 continue
             for task, label in _split(inside, split).items():
-                groups[task] = f"{before} / {label}" if before else label
+                if split.only and label not in split.only:
+                    del groups[task]
+                else:
+                    groups[task] = f"{before} / {label}" if before else label
+        rows = [row for row in rows if str(row["task"]) in groups]
     return {task: group or ALL for task, group in groups.items()}
 
 
@@ -231,7 +246,7 @@ def select(order: Sequence[Drawn], checked: Mapping[str, bool], size: int | Lite
 
 
 def _split(rows: Sequence[Row], split: Split) -> dict[str, str]:
-    values = {str(row["task"]): _value(row, split.column) for row in rows}
+    values = {str(row["task"]): value_of(row, split.column) for row in rows}
     if split.bins is None:
         return {task: NO_LABEL if value is None else str(value) for task, value in values.items()}
     numbers = {task: _must_be_number(value, task, split.column) for task, value in values.items() if value is not None}
@@ -272,18 +287,21 @@ def _natural(group: str) -> tuple[tuple[int, float, str], ...]:
     return tuple(key)
 
 
-def _value(row: Row, column: str) -> Any:
+def value_of(row: Row, column: str) -> Any:
+    """The value of a column, or of `metadata.KEY`; None where there is none, or an empty one."""
     if column in row:
         value = row[column]
     elif column.startswith("metadata.") and isinstance(row.get("metadata"), Mapping):
-        value = row["metadata"].get(column.removeprefix("metadata."))
+        value = row["metadata"]
+        for key in column.removeprefix("metadata.").split("."):
+            value = value.get(key) if isinstance(value, Mapping) else None
     else:
         value = None
     return None if value is None or value == "" or (isinstance(value, float) and math.isnan(value)) else value
 
 
 def _require(rows: Sequence[Row], column: str) -> None:
-    if rows and all(_value(row, column) is None for row in rows):
+    if rows and all(value_of(row, column) is None for row in rows):
         known = ", ".join(sorted({str(name) for row in rows for name in row}))
         raise UserError("no task has a value in this column", where=column, hint=f"columns: {known}")
 

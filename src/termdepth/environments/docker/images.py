@@ -18,14 +18,13 @@ from docker.errors import APIError, ImageNotFound
 from docker.utils import parse_repository_tag
 
 from termdepth.environments import content, transfer
-from termdepth.environments.docker import engine
+from termdepth.environments.docker import disk, engine
 from termdepth.environments.dockerfile import replace_base_images, substitute
 from termdepth.environments.image import ImageRecord, load_build_seconds, save_build_seconds
 from termdepth.environments.threads import Cancel, Cancelled
 from termdepth.errors import UserError
 
 _FORMAT = "docker-image-1"  # change it when the same context would give another image
-_REPOSITORY = "termdepth/image"
 _DOCKERFILE = ".termdepth.Dockerfile"
 _SHOWN_LINES = 20
 _NEEDS_BUILDKIT = "this needs BuildKit: build it yourself and name the image as docker_image in task.toml"
@@ -79,16 +78,17 @@ def ensure(
         key = content.content_key(source.context, _FORMAT, text, *ids)
     else:
         raise UserError("neither a Dockerfile nor a docker_image", where=source.context)
-    tag = f"{_REPOSITORY}:{key}"
+    tag = f"{disk.REPOSITORY}:{key}"
     folder = cache / "docker"
     with content.only_one(folder / f"{key}.lock", cancel):
+        disk.mark_used(folder, key)
         found = None if force else _inspect(tag)
         if found is None:
             started = time.monotonic()
             image = bases[0] if source.prebuilt else _build(_context(source.context, text), source, where, cancel)
             if not _has_tools(image):
                 image = _add_tools(image, source, where, cancel)
-            engine.api().tag(image, _REPOSITORY, key, force=True)
+            engine.api().tag(image, disk.REPOSITORY, key, force=True)
             save_build_seconds(folder, key, time.monotonic() - started)
         info = found or _inspect(tag)
     assert info is not None
