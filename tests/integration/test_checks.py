@@ -422,6 +422,7 @@ TABLES = {
     "latin": b"name,n\ncaf\xe9,3\n",
     "hostile": b"k,v\n$(touch pwned),*\n-n,`touch pwned`.\n",
     "double": b"k,v\na,1\na,2\nB,3\nb,4\n",
+    "padded": b"name,    size\nNew York,  5\nOslo  ,  12\n",
     "single": b"7|y\n",
     "empty": b"",
 }
@@ -452,6 +453,8 @@ TABLE_CALLS = [
     ("cell narrow name:1 longer size:2", "22"),
     ("rows narrow name:1", "2"),
     ("column ruled size:2", "1"),
+    ("cell padded name:1 oslo size:2", "12"),
+    ("column padded name:1", "New York\nOslo"),
     ("column one city:1", "New York\nOslo"),
     ("rows one city:1", "2"),
     ("cell commented id:1 1 n:2", "5"),

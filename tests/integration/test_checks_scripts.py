@@ -67,6 +67,9 @@ RUNS = [  # scripts that come to their end
     "pass a\n(exit 3)\n",
     "pass a\nfalse",
     "IFS=,\nset -f\nshopt -s nullglob failglob\nexpect_eq a 'x y' 'X  y'\nexpect_out b 'x y' -- echo x y\n",
+    "set -C\nexpect_ok a -- true\nexpect_ok b -- true\n",
+    "REPLY=mine\nexpect_eq a x x\n[ $REPLY = mine ] && pass b",
+    "set -o posix\nexpect_out a x -- echo x\n",
     "printf 'x\\ny\\n' | while read -r n; do pass $n; done",
     "pass a & pass b & wait",
     "( pass a )\npass b",
@@ -85,6 +88,21 @@ def test_a_script_that_comes_to_its_end_passes(host: Userland, script: str) -> N
     assert result.code == 0, (result.lines, result.log)
     assert all(line.startswith("PASS ") for line in result.lines) and result.lines
     assert time.monotonic() - started < 40  # it does not wait for what the script leaves running
+
+
+def test_every_function_of_the_paper_is_there_and_documented(host: Userland) -> None:
+    checks = ["ok", "out", "no_out", "fail", "eq", "file", "port", "proc", "proc_arg"]
+    names = [*(f"expect_{name}" for name in checks), "pass", "fail", "field", "column", "cell", "rows", "proc_start"]
+    result = host.run("\n".join(f"expect_out {name} '^function$' -- type -t {name}" for name in names))
+    assert result.lines == [f"PASS {name}" for name in names]
+    document = (CHECKS.parents[1] / "docs" / "checks.md").read_text()
+    assert [name for name in names if f"`{name} " not in document] == []
+
+
+def test_patterns_over_an_output_of_many_lines(host: Userland) -> None:
+    result = host.run(r"expect_no_out a '^line:\s+\d+x$' -- seq -f 'line:  %.0f' 20000")
+    assert result.lines == ["PASS a"]
+    assert result.seconds < 10
 
 
 def test_a_name_is_used_once(host: Userland) -> None:
