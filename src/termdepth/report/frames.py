@@ -16,24 +16,7 @@ def _c(name: str, type_: str, meaning: str) -> Column:
     return Column(name, type_, "", meaning, "unknown")  # type: ignore[arg-type]
 
 
-# Frames of later stages (merging, replays, seed environments). They move to the declared schemas with their stages.
-REPLAYS = Table(
-    "replays",
-    "one segment and one change of its reference solution (App. F)",
-    (
-        _c("dataset", "string", "name of the dataset"),
-        _c("task", "string", "task"),
-        _c("segment", "int", "segment whose work is changed, from 1"),
-        _c(
-            "change",
-            "string",
-            "checks_before_work, previous_skipped, event_removed, key_step_removed or key_step_removed_then_next",
-        ),
-        _c("event", "string", "the event that is removed"),
-        _c("holds", "bool", "the checks report a failure, as they should; empty: the replay gave no result"),
-        _c("crashed", "bool", "the check script crashed instead"),
-    ),
-)
+# Frames of later stages (seed environments). They move to the declared schemas with their stages.
 PAIRS = Table(
     "pairs",
     "a task of ours and the original task of its seed environment (Figure 13)",
@@ -56,7 +39,7 @@ SEGMENTS = Table(
         _c("stated_names", "int", "names that the checks rely on, stated in the instruction"),
     ),
 )
-DERIVED: dict[str, Table] = {t.name: t for t in (REPLAYS, PAIRS, SEGMENTS)}
+DERIVED: dict[str, Table] = {t.name: t for t in (PAIRS, SEGMENTS)}
 
 _DTYPES = {"string": "object", "int": "float64", "float": "float64", "bool": "boolean"}
 
