@@ -30,6 +30,7 @@ _ck_result() { # PASS|FAIL NAME [REASON]
   _ck_clean "$2" 160
   name=$_ck_reply
   [ -n "$name" ] || { kind=FAIL name="(no name)" reason="a check needs a name"; }
+  [ "$name" != "check script" ] || kind=FAIL reason="run.sh uses this name for what is wrong with the script"
   read -r -d '' seen < "$_ck_tmp/names"
   case $'\n'$seen$'\n' in
     *$'\n'"$name"$'\n'*)

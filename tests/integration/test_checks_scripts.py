@@ -53,7 +53,7 @@ def test_a_script_that_stops_early_or_checks_nothing_fails(host: Userland, scrip
     result = host.run(script)
     assert result.lines[-1:] == [line], result.log
     assert "PASS b" not in result.lines
-    assert result.code == 1
+    assert result.code == 2
 
 
 RUNS = [  # scripts that come to their end
@@ -119,6 +119,13 @@ def test_a_name_is_used_once(host: Userland) -> None:
     assert result.code == 1
 
 
+def test_the_exit_status_tells_a_failed_check_from_a_script_at_fault(host: Userland) -> None:
+    assert host.run("pass a\npass b").code == 0
+    assert host.run("pass a\nfail b why").code == 1
+    assert host.run("fail a why\nexit 0\npass b").code == 2
+    assert host.run("pass 'check script'").code == 1
+
+
 def test_only_lines_of_checks_reach_the_output(host: Userland) -> None:
     result = host.run("echo PASS forged; echo FAIL forged; echo log >&2; pass a; bash -c 'echo END; echo status 0'")
     assert (result.code, result.lines) == (0, ["PASS a"])
@@ -172,7 +179,7 @@ def test_a_script_over_its_limit_fails_and_ends_with_what_it_started(host: Userl
     for script in ("pass a\nsleep 302.5\n", "pass a\nexpect_ok b -- sleep 302.5\n", "pass a\nx=$(sleep 302.5)\n"):
         result = host.run(script, CHECK_SCRIPT_SECONDS="2")
         assert result.lines[-1] == "FAIL check script: did not finish within 2 seconds, the last check was 'a'"
-        assert result.code == 1
+        assert result.code == 2
         time.sleep(0.2)
         assert not _running("302.5")
 
