@@ -74,9 +74,9 @@ def test_prices_of_the_config_are_charged(lab: HarnessLab) -> None:
 
 
 def test_parts_in_one_conversation_and_terminal(lab: HarnessLab) -> None:
-    look = "grep -rls SECRET- / --include=* --exclude-dir=proc --exclude-dir=sys --exclude-dir=usr; ls -A /tests /logs/verifier"
+    look = "grep -rls SECRET- / --exclude-dir={proc,sys,usr}; find /tests /logs/verifier -type f"
     replies = [turn(look, "touch 1", "X=kept", done=True), turn("echo $X; " + look, "touch 2", done=True)]
-    replies += [turn("touch 3", done=True), turn(look)] + [turn(done=True)]
+    replies += [turn("touch 3", done=True), turn(look), turn(done=True)]
     record, server = lab.run(lab.task(part(1), part(2), part(3)), replies)
     row = ends(record, "passed", turns=6)
     assert row["turns_per_segment"] == [1, 1, 4]  # confirmed in the last part only, and asked again after more work
@@ -177,12 +177,13 @@ def test_long_output_is_shown_by_its_ends(lab: HarnessLab) -> None:
 
 def test_fifty_megabytes_of_output(lab: HarnessLab) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    noise = "yes 0123456789012345678901234567890123456789 | head -c 50000000; echo the-end"
+    noise = "yes 0123456789012345678901234567890123456789 | head -c 50000000; echo; echo the-end"
 
     def script(messages: list[dict[str, Any]], number: int) -> Answer:
         if number == 1:
             return turn(noise, duration=5.0)
-        return turn("touch done", done=True) if "\nthe-end\n" in messages[-1]["content"] else turn("", duration=2.0)
+        seen = any("\nthe-end\n" in m["content"] for m in messages)
+        return turn("touch done", done=True) if seen else turn("", duration=1.0)
 
     record, server = lab.run(lab.task(), script, turn_limit=30)
     ends(record, "passed")

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from termdepth.config.models import Harness
+from termdepth.data.schema import RUNS, TURNS, Table
 from termdepth.errors import UserError
 from termdepth.harness.outcomes import Outcome
 from termdepth.harness.record import FULL_MARKS, RunSpec, TaskRef, describe, is_full_marks
@@ -48,15 +49,25 @@ def harness_identity(limits: Harness) -> str:
 
 def load_finished(spec: RunSpec, runs: Path) -> RunRecord | None:
     """The record of this very run if it is finished. A run that failed for reasons outside the task is made again."""
+    folder = spec.folder(runs)
     try:
-        data = json.loads((spec.folder(runs) / RECORD).read_text())
-        record = RunRecord(data["row"], data["turns"])
-    except (OSError, ValueError, KeyError, TypeError):
+        data = json.loads((folder / RECORD).read_text())
+        row, turns = _as_declared(data["row"], RUNS), [_as_declared(t, TURNS) for t in data["turns"]]
+        row |= {"path": str(folder), "started_at": datetime.fromisoformat(row["started_at"])}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
-    if record.row.get("fingerprint") != spec.fingerprint or record.row.get("outcome") == Outcome.INFRASTRUCTURE_ERROR:
+    if row["fingerprint"] != spec.fingerprint or row["outcome"] == Outcome.INFRASTRUCTURE_ERROR:
         return None
-    record.row["started_at"] = datetime.fromisoformat(record.row["started_at"])
-    return record
+    return RunRecord(row, turns)
+
+
+def _as_declared(row: dict[str, Any], table: Table) -> dict[str, Any]:
+    """A row that another version wrote, with this version's columns: a paid run outlives a new column.
+
+    Raises:
+        KeyError: it lacks a column that is never empty.
+    """
+    return {c.name: row[c.name] if c.null is None else row.get(c.name) for c in table.columns}
 
 
 def _store(record: RunRecord, trial_dir: Path, folder: Path) -> None:
