@@ -123,6 +123,24 @@ rule write_provenance:
         "../scripts/write_provenance.py"
 
 
+EXPLORED = ("tasks", "admission", "depth", "runs", "turns", "public_pass_rates")
+
+
+rule build_explorer:
+    input:
+        **{table: f"{RESULTS}/data/{table}.parquet" for table in EXPLORED},
+    output:
+        pages=directory(f"{RESULTS}/explorer"),
+    params:
+        spec=spec("explorer", context=CONTEXT),
+    log:
+        f"{RESULTS}/logs/build_explorer.log",
+    message:
+        "Building the pages of all tasks and runs"
+    script:
+        "../scripts/build_explorer.py"
+
+
 def all_results():
     """Everything that `snakemake` makes."""
     return [
@@ -144,4 +162,5 @@ def all_results():
             for suffix in item.files
         ),
         f"{RESULTS}/provenance.md",
+        f"{RESULTS}/explorer",
     ]

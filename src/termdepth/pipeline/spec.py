@@ -27,6 +27,7 @@ STAGE_CODE: dict[str, tuple[str, ...]] = {
     "estimate": ("depth", "data", "pipeline/collect.py"),
     "collect": ("data",),
     "provenance": ("data", "pipeline/provenance.py"),
+    "explorer": ("explorer", "report", "data"),
     "public": ("public.py", "data"),
     "report": ("report", "stats", "data"),
 }
