@@ -131,20 +131,22 @@ class _Study:
                 "w_chars": 38 * work if w_lines else None, "w_fallback": None, "instruction_words": 120 + 220 * segments,
                 "difficulty": label, "category": "made up", "tags": [], "timeout_sec": 1800.0, "digest": name,
                 "light": admitted or rng.random() < 0.5, "light_rule": None, "light_evidence": None, "problem": None,
-                "group": label, "order": index, "batch": index // 20,
+                "n_checks": 3, "left_out": None, "group": label, "order": index, "batch": index // 20,
             }
         )  # fmt: skip
+        if not self.tasks[-1]["light"]:
+            self.tasks[-1] |= {"left_out": "not light: gpu: task.toml:9: gpus = 1", "order": None, "batch": None}
         oracle = admitted or rng.random() < 0.6
         light = bool(self.tasks[-1]["light"])
         built = light and (admitted or rng.random() < 0.9)
         self.admission.append(
             {
-                "dataset": made.name, "task": name, "order": index, "group": label, "light": light,
+                "dataset": made.name, "task": name, "order": index if light else None, "group": label, "light": light,
                 "backend": "docker" if light else None, "image": name if built else None,
                 "build_seconds": 20.0 if built else None, "build_bytes": 10**8 if built else None,
                 "oracle_passed": oracle if built else None, "oracle_segments": segments if built and oracle else None,
                 "noop_reward": (0.0 if admitted else 1.0) if built else None, "admitted": admitted,
-                "reason": None if admitted else "needs a GPU" if not light else "the reference solution fails",
+                "reason": None if admitted else "not light: gpu" if not light else "oracle failed",
                 "seconds": 5.0 if built else None,
             }
         )  # fmt: skip

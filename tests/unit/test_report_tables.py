@@ -260,3 +260,11 @@ def test_a_table_without_data_says_so_in_its_place(name: str) -> None:
     built = item.builder()(prepare({}, item.inputs), ReportContext())
     assert isinstance(built, str)
     assert built.endswith(".")
+
+
+def test_levels_are_ordered_by_meaning() -> None:
+    from termdepth.report.levels import level_order
+
+    assert level_order(["hard", "easy", "medium", None, "easy"]) == ["easy", "medium", "hard"]
+    assert level_order([">10", "<=3", ">3, <=10", "(none)"]) == ["<=3", ">3, <=10", ">10", "(none)"]
+    assert level_order(["2 / >5", "1", "2 / <=5", "10"]) == ["1", "2 / <=5", "2 / >5", "10"]

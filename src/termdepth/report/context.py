@@ -14,13 +14,16 @@ _CHECKOUT = Path(__file__).resolve().parents[3]
 
 @dataclass(frozen=True)
 class DatasetInfo:
-    """A dataset as the config has it. paper_row: its name in the paper's tables, None where the paper has it not."""
+    """A dataset as the config has it. paper_row: its name in the paper's tables, None where the paper has it not.
+    groups, evidence: how it is sampled, in words."""
 
     name: str
     label: str
     kind: str
     paper_row: str | None = None
     time_limit_minutes: float | None = None
+    groups: str | None = None
+    evidence: str | None = None
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,16 @@ class ReportContext:
         first, second = config.role("first"), config.role("second")
         return cls(
             datasets=tuple(
-                DatasetInfo(d.name, d.label, d.kind, d.paper_row, d.time_limit_minutes) for d in config.datasets
+                DatasetInfo(
+                    d.name,
+                    d.label,
+                    d.kind,
+                    d.paper_row,
+                    d.time_limit_minutes,
+                    "; ".join(map(str, d.groups)) or None,
+                    str(d.evidence) if d.evidence else None,
+                )
+                for d in config.datasets
             ),
             models=tuple(ModelInfo(m.id, m.label, tuple(m.roles), m.reasoning_effort) for m in config.models),
             caps=tuple(config.protocol.caps),

@@ -11,15 +11,19 @@ _WORDS = (
 
 
 def level_order(labels: Iterable[str | None]) -> list[str]:
-    """Distinct labels from easiest to hardest: known words in their order, numbers by value, others by name after them."""
+    """Distinct labels from easiest to hardest: known words in their order, numbers by value, others by name after them.
 
-    def key(label: str) -> tuple[int, float, str]:
-        word = label.strip().lower()
+    Limits count as their number (`<=3` before `>3, <=10` before `>10`), and the parts of `A / B` in turn.
+    """
+
+    def part_key(part: str) -> tuple[int, float, int, str]:
+        word = part.strip().lower()
         if word in _WORDS:
-            return 0, float(_WORDS.index(word)), label
+            return 0, float(_WORDS.index(word)), 0, part
         try:
-            return 1, float(word), label
+            return 1, float(word.lstrip("<=>").partition(",")[0]), int(word.startswith(">")), part
         except ValueError:
-            return 2, 0.0, label
+            return 2, 0.0, 0, part
 
-    return sorted({label for label in labels if isinstance(label, str) and label}, key=key)
+    known = {label for label in labels if isinstance(label, str) and label}
+    return sorted(known, key=lambda label: [part_key(part) for part in label.split(" / ")])

@@ -1,4 +1,4 @@
-"""How many tasks each rule of the sampling leaves (Appendix C, rules 3 and 4)."""
+"""How many tasks each rule of the sampling leaves (Appendix C)."""
 
 from __future__ import annotations
 
@@ -8,20 +8,36 @@ from termdepth.report.frames import true
 
 
 def stages(tasks: pd.DataFrame, admission: pd.DataFrame) -> list[tuple[str, int]]:
-    """Tasks of one dataset that are left after each rule, in order."""
-    light = ~admission["light"].eq(False).fillna(False).astype(bool)
+    """Tasks of one dataset, or of one group of it, that are left after each rule, in order.
+
+    A rule that a dataset was not asked about (names, evidence of a pass) is not among them where it left out nothing.
+    """
+    out = tasks["left_out"].fillna("").astype(str)
+    readable = tasks["problem"].isna()
+    wanted = readable & ((out == "") | out.str.startswith("not light"))
+    listed = wanted & (out == "")
+    checked = admission["order"].notna() & ~admission["reason"].eq("not reached").fillna(False).astype(bool)
+    light = checked & ~admission["light"].eq(False).fillna(False).astype(bool)
     built = light & admission["image"].notna()
-    oracle = built & true(admission["oracle_passed"])
+    # Empty where a dataset releases no solutions: then doing nothing is all that is checked.
+    oracle = built & admission["oracle_passed"].fillna(True).astype(bool) & admission["seconds"].notna()
     noop = oracle & (admission["noop_reward"] <= 0)
-    admitted = true(admission["admitted"])
-    counts = [("candidates", len(admission))]
-    if len(tasks) > len(admission):
-        counts.insert(0, ("found", len(tasks)))
-    return [
-        *counts,
-        ("light dependencies", int(light.sum())),
-        ("image built", int(built.sum())),
+    counts = [
+        ("found", len(tasks)),
+        ("can be read", int(readable.sum())),
+        ("passed by a model", int(wanted.sum())),
+        ("light dependencies", int(listed.sum())),
+        ("checked", int(checked.sum())),
+        ("image built, and light", int(built.sum())),
         ("reference solution passes", int(oracle.sum())),
         ("doing nothing fails", int(noop.sum())),
-        ("sampled", int(admitted.sum())),
+        ("sampled", int(true(admission["admitted"]).sum())),
     ]
+    optional = {"can be read", "passed by a model", "checked"}
+    before = len(tasks)
+    kept = []
+    for name, count in counts:
+        if name not in optional or count != before:
+            kept.append((name, count))
+        before = count
+    return kept

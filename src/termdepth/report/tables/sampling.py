@@ -8,7 +8,6 @@ from termdepth.report import paper
 from termdepth.report.context import ReportContext
 from termdepth.report.frames import Frames, solved, true
 from termdepth.report.levels import level_order
-from termdepth.report.stages import stages
 from termdepth.report.table import Col, Row, TableResult, compared
 from termdepth.report.tables.audit import NOTHING, mean, present
 from termdepth.stats import reweighted_share
@@ -67,47 +66,54 @@ def table3(frames: Frames, context: ReportContext) -> TableResult | str:
 TABLE4 = (
     Col("dataset", "Dataset", "text"),
     Col("group", "Group", "text"),
-    Col("candidates", "Candidates"),
-    Col("light", "Light"),
+    Col("found", "Tasks"),
+    Col("listed", "Candidates"),
     Col("sampled", "Sampled"),
     Col("paper_sampled", "Paper"),
     Col("difference", "Difference", signed=True),
+    Col("groups", "Groups", "text"),
+    Col("evidence", "Evidence of a pass", "text"),
     Col("paper_groups", "Groups in the paper", "text"),
     Col("paper_evidence", "Evidence of a pass, in the paper", "text"),
 )
 
 
 def table4(frames: Frames, context: ReportContext) -> TableResult | str:
-    """Table 4: the groups that each dataset is sampled by, with candidates and sampled tasks."""
-    admission = frames["admission"]
+    """Table 4: the groups that each dataset is sampled by, as configured, with the tasks of each: those found, the candidates
+    (with evidence of a pass and, by their text, light dependencies), and those sampled."""
+    admission, tasks = frames["admission"], frames["tasks"]
     if admission.empty:
         return NO_CANDIDATES
     rows: list[Row] = []
     for info in present(admission, context):
         mine = admission[admission["dataset"] == info.name]
+        found = tasks[tasks["dataset"] == info.name]
         theirs = paper.row(context, "table4_sampling", dataset=info.paper_row) or {}
         sampled = theirs.get("sampled")
-        total = _group("all", mine) | {
+        total = _group("all", found, mine) | {
             "dataset": info.label,
             "paper_sampled": sampled,
             "difference": int(true(mine["admitted"]).sum()) - sampled if isinstance(sampled, float) else None,
+            "groups": info.groups,
+            "evidence": info.evidence,
             "paper_groups": theirs.get("groups"),
             "paper_evidence": theirs.get("evidence_of_a_pass"),
         }
         rows.append(total)
-        for group in level_order(mine["group"]):
-            rows.append(_group(group, mine[mine["group"] == group]) | {"dataset": info.label})
+        groups = level_order(found["group"])
+        for group in groups if len(groups) > 1 else ():
+            part = _group(group, found[found["group"] == group], mine[mine["group"] == group])
+            rows.append(part | {"dataset": info.label})
     columns = [c for c in TABLE4 if any(r.get(c.name) is not None for r in rows)]
     return TableResult(columns, rows)
 
 
-def _group(name: str, admission: pd.DataFrame) -> Row:
-    left = dict(stages(admission.iloc[:0], admission))
+def _group(name: str, tasks: pd.DataFrame, admission: pd.DataFrame) -> Row:
     return {
         "group": name,
-        "candidates": left["candidates"],
-        "light": left["light dependencies"],
-        "sampled": left["sampled"],
+        "found": len(tasks),
+        "listed": int(tasks["order"].notna().sum()),
+        "sampled": int(true(admission["admitted"]).sum()),
     }
 
 
