@@ -255,12 +255,14 @@ def _wait(condition: object) -> None:
 
 
 @contextmanager
-def _process(*command: str, folder: Path, **options: str) -> Iterator[subprocess.Popen[bytes]]:
-    process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, **options)
+def _process(*command: str, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    process = subprocess.Popen(
+        command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True
+    )
     try:
         yield process
     finally:
-        process.kill()
+        os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
 
