@@ -183,8 +183,8 @@ def test_a_task_s_page_shows_each_turn_and_where_each_segment_passed(tmp_path: P
     ]
     text = " ".join(page.all_text().split())
     assert text.count("some output") == 6
-    assert [p for p in re.findall(r"Part \d (?:passed|did not pass)", text)] == [
-        "Part 1 passed", "Part 2 passed", "Part 3 passed", "Part 1 passed", "Part 2 did not pass",
+    assert [p for p in re.findall(r"Segment \d (?:passed|did not pass)", text)] == [
+        "Segment 1 passed", "Segment 2 passed", "Segment 3 passed", "Segment 1 passed", "Segment 2 did not pass",
     ]  # fmt: skip
     assert "1 part was not reached." in text
     assert "1 of 3 parts passed" in text
