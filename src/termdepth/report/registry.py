@@ -93,6 +93,8 @@ _ALL = (
     _table("quadrants", "Large in work, in depth, in both", DIFFICULTY, _DIFFICULTY, "difficulty:quadrants"),
     _table("power", "What a sample of this size can show", DIFFICULTY, _DIFFICULTY, "difficulty:power"),
     _figure("figure5", "Segments merged into one instruction (Figure 5)", OURS, "depth runs", "segmented:figure5"),
+    _table("merged_outcomes", "What merging the segments changes", OURS, "merged", "merged:outcomes"),
+    _table("merged_tasks", "Every merged task", OURS, "merged", "merged:tasks"),
     _table("table8", "Replays with a part removed (Table 8)", OURS, "replays", "segmented:table8"),
     _table("table9", "Statistics of the tasks (Table 9)", OURS, "tasks admission segments", "segmented:table9"),
     _figure("figure13", "Ours against the original tasks (Figure 13)", OURS, "depth pairs", "segmented:figure13"),
