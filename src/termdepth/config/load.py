@@ -87,6 +87,19 @@ def _missing_paths(config: Config) -> list[tuple[str, str, Path]]:
     return found
 
 
+class _UniqueKeys(yaml.SafeLoader):
+    """YAML whose mappings name each key once: of two, the first would silently be without effect."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key, _ in node.value:
+            if key.tag != "tag:yaml.org,2002:merge" and isinstance(key, yaml.ScalarNode):
+                if key.value in seen:
+                    raise yaml.constructor.ConstructorError(None, None, f"key {key.value!r} twice", key.start_mark)
+                seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
 def load_config(path: str | Path) -> Config:
     """The config in one YAML file.
 
@@ -95,9 +108,11 @@ def load_config(path: str | Path) -> Config:
     """
     path = Path(path)
     try:
-        data = yaml.safe_load(path.read_text())
+        data = yaml.load(path.read_text(encoding="utf-8"), _UniqueKeys)
     except OSError as e:
         raise UserError(f"cannot read the config: {e.strerror}", where=path) from e
+    except UnicodeDecodeError as e:
+        raise UserError(f"not UTF-8 text: byte {e.start}", where=path) from None
     except yaml.YAMLError as e:
         mark = getattr(e, "problem_mark", None)
         line = f"{path}, line {mark.line + 1}" if mark else str(path)

@@ -16,7 +16,7 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 
 
 class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 Bins = Annotated[int, Field(gt=1)] | Annotated[list[float], Field(min_length=1)]
@@ -126,7 +126,7 @@ class Dataset(_Model):
     time_limit_minutes: float = Field(
         30.0, gt=0, description="Time of a run, over all segments (App. B: 30, ours 180)."
     )
-    time_limit_minutes_by_segments: dict[int, float] = Field(
+    time_limit_minutes_by_segments: dict[int, Annotated[float, Field(gt=0)]] = Field(
         default_factory=dict, description="Other time limits for tasks with this many segments (App. B: 5: 150, 3: 90)."
     )
     tasks: list[str] = Field(default_factory=lambda: ["*"], description="Patterns of task names to use (shell globs).")
