@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from task_builders import DOCKERFILE, SOLVE, TEST, TOML, multi, single
 
+from task_builders import DOCKERFILE, SOLVE, TEST, TOML, multi, single
 from termdepth.tasks.light import LightLimits, LightVerdict, light_dependencies, measured_build
 from termdepth.tasks.reading import TaskInfo, read_task
 
