@@ -16,20 +16,21 @@ fi
 
 # ---- results
 
-_ck_clean() { # TEXT MOST: REPLY is TEXT in one line of at most MOST bytes
+_ck_clean() { # TEXT MOST: _ck_reply is TEXT in one line of at most MOST bytes
   local LC_ALL=C
-  REPLY=${1:0:$2}
-  REPLY=${REPLY//[[:cntrl:]]/ }
-  REPLY=${REPLY#"${REPLY%%[! ]*}"}
-  REPLY=${REPLY%"${REPLY##*[! ]}"}
-  [ "${#1}" -le "$2" ] || REPLY="$REPLY..."
+  _ck_reply=${1:0:$2}
+  _ck_reply=${_ck_reply//[[:cntrl:]]/ }
+  _ck_reply=${_ck_reply#"${_ck_reply%%[! ]*}"}
+  _ck_reply=${_ck_reply%"${_ck_reply##*[! ]}"}
+  [ "${#1}" -le "$2" ] || _ck_reply="$_ck_reply..."
 }
 
 _ck_result() { # PASS|FAIL NAME [REASON]
   local kind=$1 reason=${3-} name seen=
   _ck_clean "$2" 160
-  name=$REPLY
+  name=$_ck_reply
   [ -n "$name" ] || { kind=FAIL name="(no name)" reason="a check needs a name"; }
+  [ "$name" != "check script" ] || kind=FAIL reason="run.sh uses this name for what is wrong with the script"
   read -r -d '' seen < "$_ck_tmp/names"
   case $'\n'$seen$'\n' in
     *$'\n'"$name"$'\n'*)
@@ -42,7 +43,7 @@ _ck_result() { # PASS|FAIL NAME [REASON]
     printf 'PASS %s\n' "$name" >&99
   else
     _ck_clean "$reason" 400
-    printf 'FAIL %s: %s\n' "$name" "${REPLY:-failed}" >&99
+    printf 'FAIL %s: %s\n' "$name" "${_ck_reply:-failed}" >&99
   fi
 }
 : >> "$_ck_tmp/names"
@@ -86,7 +87,7 @@ _ck_run() { # SECONDS CMD...
     set +eux
     trap - EXIT ERR DEBUG RETURN TERM
     set -m
-    ( set +m; exec 99>&-; "$@" ) > "$_ck_out" 2>&1 < /dev/null &
+    ( set +m; exec 99>&-; "$@" ) >| "$_ck_out" 2>&1 < /dev/null &
     set +m
     printf '%s\n' "$!"
     exec 2> /dev/null
@@ -97,12 +98,12 @@ _ck_run() { # SECONDS CMD...
   [ -n "$_ck_status$_ck_problem" ] || _ck_problem="was lost"
 }
 
-_ck_printed() { # REPLY: the beginning and the end of the output, for a reason
+_ck_printed() { # _ck_reply: the beginning and the end of the output, for a reason
   local LC_ALL=C head tail
   head=$(head -c 4000 < "$_ck_out" | tr -d '\000')
   tail=$(tail -c 150 < "$_ck_out" | tr -d '\000')
   if [ "${#head}" -gt 300 ]; then _ck_clean "${head:0:140} ... $tail" 300; else _ck_clean "$head" 300; fi
-  [ -n "$REPLY" ] && REPLY="it printed: $REPLY" || REPLY="it printed nothing"
+  [ -n "$_ck_reply" ] && _ck_reply="it printed: $_ck_reply" || _ck_reply="it printed nothing"
 }
 
 # ---- patterns
@@ -212,11 +213,11 @@ _ck_judge() { # NAME PATTERN WANTED REASON: passes if whether a line matches is 
     _ck_result PASS "$1"
   else
     _ck_printed
-    _ck_result FAIL "$1" "$4 '$2'; $REPLY"
+    _ck_result FAIL "$1" "$4 '$2'; $_ck_reply"
   fi
 }
 
-_ck_status_reason() { _ck_printed; _ck_result FAIL "$1" "exit status $_ck_status; $REPLY"; }
+_ck_status_reason() { _ck_printed; _ck_result FAIL "$1" "exit status $_ck_status; $_ck_reply"; }
 
 _ck_ok() {
   _ck_command expect_ok "$@" || return
@@ -236,7 +237,7 @@ _ck_expect_fail() {
     _ck_judge "$1" "$2" 0 "it failed, but no line matches"
   else
     _ck_printed
-    _ck_result FAIL "$1" "it succeeded; $REPLY"
+    _ck_result FAIL "$1" "it succeeded; $_ck_reply"
   fi
 }
 
@@ -273,7 +274,7 @@ _ck_port() {
     _ck_result PASS "$1"
   else
     _ck_printed
-    _ck_result FAIL "$1" "no connection to $2 port $3: ${_ck_problem:-$REPLY}"
+    _ck_result FAIL "$1" "no connection to $2 port $3: ${_ck_problem:-$_ck_reply}"
   fi
 }
 expect_port() { _ck_port "$@" || :; }
@@ -394,14 +395,14 @@ _ck_eq() {
   fi
   if [ -z "$expected" ] && ! [ "$kind" = set -a -z "$actual" ]; then
     _ck_clean "$3" 150
-    _ck_result FAIL "$name" "the expected value '$REPLY' $none"
+    _ck_result FAIL "$name" "the expected value '$_ck_reply' $none"
   elif [ "$actual" = "$expected" ]; then
     _ck_result PASS "$name"
   else
     _ck_clean "$2" 150
-    actual=$REPLY
+    actual=$_ck_reply
     _ck_clean "$3" 150
-    _ck_result FAIL "$name" "got '$actual', expected '$REPLY' (as $kind)"
+    _ck_result FAIL "$name" "got '$actual', expected '$_ck_reply' (as $kind)"
   fi
 }
 expect_eq() { _ck_eq "$@" || :; }
@@ -547,7 +548,7 @@ _ck_read() { # PROGRAM FILE WHO ARGUMENT...: runs the awk program on the argumen
   fi
   {
     _ck_clean "$who" 300
-    printf '%s\n' "$REPLY" "${@//$'\n'/ }"
+    printf '%s\n' "$_ck_reply" "${@//$'\n'/ }"
     head -c 67108864 < "$file" | tr -d '\000'
   } | LC_ALL=C awk "$_ck_awk_common$program"
 }
@@ -603,12 +604,14 @@ function keep(pattern, wanted,   i, n) { # only lines that match
   for (i = 1; i <= n_lines; i++) if ((line[i] ~ pattern) == wanted) line[++n] = line[i]
   n_lines = n
 }
-function separator(   i, ruled, piped) {
+function separator(   i, ruled, piped, padded) {
   for (i = 1; i <= n_lines; i++) if (border(line[i])) { if (line[i] ~ /[|+]/) piped = 1; ruled = 1 }
   if (all_have("\t")) { kind = "tab"; return }
   if (ruled) { for (i = 1; i <= n_lines; i++) if (!border(line[i])) line[++n_kept] = line[i]; n_lines = n_kept }
   if (piped) keep("[|]", 1); else if (n_lines > 1) keep("^ *[(][0-9]+ rows?[)] *$", 0)
   if (piped || all_have("[|]")) { kind = "pipe"; return }
+  for (i = 1; i <= n_lines; i++) if (line[i] ~ /,  |  ,/) padded = 1
+  kind = "comma"; if (padded && all_have(",")) return
   kind = "wide"; if (all_as_many()) return
   kind = "comma"; if (line[1] ~ /,/ && (all_have(",") || line[1] ~ /,.*,/ || all_have("[,\"]") )) return
   kind = "narrow"; if (all_as_many()) return
@@ -705,10 +708,10 @@ _ck_stat() { # PID: state, parent and started (clock ticks since the machine sta
   state=${1-} parent=${2-} started=${20-}
 }
 
-# The base name of the script or module that the first word of argv, an interpreter, runs: in REPLY, else empty.
+# The base name of the script or module that the first word of argv, an interpreter, runs: in _ck_reply, else empty.
 _ck_script() {
   local word=${argv[0]##*/} takes="" code="" names="" at=1
-  REPLY=
+  _ck_reply=
   case ${word#-} in # options: with a value, with code to run, and before what is run
     python* | pypy*) takes="-W -X" code="-c" names="-m" ;;
     perl*) takes="-I" code="-e -E" ;;
@@ -726,10 +729,10 @@ _ck_script() {
     case $word in
       [-+]*)
         case " $code " in *" $word "*) return ;; esac
-        case " $names " in *" $word "*) REPLY=${argv[at + 1]-} REPLY=${REPLY##*/}; return ;; esac
+        case " $names " in *" $word "*) _ck_reply=${argv[at + 1]-} _ck_reply=${_ck_reply##*/}; return ;; esac
         case " $takes " in *" $word "*) at=$((at + 1)) ;; esac
         ;;
-      *) REPLY=${word##*/}; return ;;
+      *) _ck_reply=${word##*/}; return ;;
     esac
   done
 }
@@ -742,7 +745,7 @@ _ck_runs() {
   word=${word##*/}
   [ "${word#-}" = "$1" ] || [ "${title##*/}" = "$1" ] && return
   _ck_script
-  [ "$REPLY" = "$1" ]
+  [ "$_ck_reply" = "$1" ]
 }
 
 # 0 if argv has every argument given; --option=value and --option value are the same.
@@ -830,6 +833,6 @@ _ck_text() { # SCRIPT: its text, without an exit in the last line
   text=$(tr -d '\000' < "$1")
   line=${text##*$'\n'}
   [[ $line =~ ^[[:space:]]*exit([[:space:]]+0)?[[:space:]]*$ ]] && text=${text%"$line"}
-  printf '%s\n\n' "$text"
+  printf '%s\n' "$text"
 }
 _ck_end() { printf 'END %s\n' "$1" >&99; }

@@ -1,6 +1,7 @@
 #!/bin/bash
-# run.sh SCRIPT: runs a check script with the check library loaded, prints one line a check, and exits with 0 only if
-# the segment passes: every check passes, there is at least one, and the script came to its end.
+# run.sh SCRIPT: runs a check script with the check library loaded and prints one line a check. Exits with 0 only if the
+# segment passes: every check passes, there is at least one, and the script came to its end. Exits with 1 if a check
+# fails, and with 2 if the script itself is at fault; then the last line is "FAIL check script: REASON".
 #
 # The script runs in a shell of its own, so that nothing it does (exit, exec, a signal, set -e) can end in success: only
 # a word that this shell gave it, sent behind its last line, does. What else the script prints goes to standard error.
@@ -30,6 +31,7 @@ trap 'exit 143' TERM INT HUP
 # last line may be `exit` or `exit 0`.
 IFS= read -r -d '' inside << 'INSIDE'
 IFS= read -r _ck_word; exec < /dev/null; _ck_tmp=$2; . "$1/checks.sh"; shift 2; eval "$(_ck_text "$0")
+
 _ck_end $_ck_word"
 INSIDE
 
@@ -55,14 +57,8 @@ done 98< <(
   echo "status $?"
 )
 
-if [ "$status" = time ]; then
-  failed=$((failed + 1))
-  echo "FAIL check script: did not finish within $limit seconds${last:+, the last check was '$last'}"
-elif [ "$ended" = no ]; then
-  failed=$((failed + 1))
-  echo "FAIL check script: stopped before its last line (exit status ${status:-unknown})${last:+, the last check was '$last'}"
-elif [ "$passed$failed" = 00 ]; then
-  failed=1
-  echo "FAIL check script: has no check"
-fi
-[ "$failed" = 0 ] && [ "$passed" -gt 0 ]
+fault() { echo "FAIL check script: $1${last:+, the last check was '$last'}"; exit 2; }
+[ "$status" != time ] || fault "did not finish within $limit seconds"
+[ "$ended" = yes ] || fault "stopped before its last line (exit status ${status:-unknown})"
+[ "$passed$failed" != 00 ] || fault "has no check"
+[ "$failed" = 0 ]
