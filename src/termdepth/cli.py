@@ -214,7 +214,7 @@ def _clean(args: argparse.Namespace) -> int:
     from termdepth.pipeline.backends import sweep_all
 
     containers = sweep_all()
-    found = (args.results / "runs").rglob("partial-*") if args.results.is_dir() else ()
+    found = (p for runs in ("runs", "cli/runs") for p in (args.results / runs).rglob("partial-*"))
     partial = [p for p in found if p.is_dir() and _left_behind(p.name)]
     for path in partial:
         shutil.rmtree(path, ignore_errors=True)
@@ -273,6 +273,8 @@ def _config(args: argparse.Namespace, first: str | None = None, second: str | No
 
 def _model(config: Config, role: Any, name: str | None) -> ModelEntry | None:
     """The model of a role: the config's, or the one named, by id or by LiteLLM name."""
+    from pydantic import ValidationError
+
     from termdepth.config.models import ModelEntry
 
     if name is None:
@@ -286,7 +288,11 @@ def _model(config: Config, role: Any, name: str | None) -> ModelEntry | None:
         raise UserError(
             f"no model {name!r}", where="--model", hint=f"a LiteLLM name (provider/model), or one of {known}"
         )
-    return ModelEntry(id=re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-._") or "model", litellm=name, roles=[role])
+    try:
+        return ModelEntry(id=re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-._") or "model", litellm=name, roles=[role])
+    except ValidationError as e:
+        message = e.errors()[0]["msg"].removeprefix("Value error, ")
+        raise UserError(f"no model {name!r}: {message}", where="--model") from None
 
 
 def _task_row(config: Config, dataset: Dataset) -> dict[str, Any]:
