@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -219,6 +220,23 @@ def test_records_hold_what_was_printed(tmp_path: Path) -> None:
     assert look["before"][0]["code"] == 7
     assert look["before"][0]["output"].splitlines() == ["from the solution", "and an error"]
     assert "FAIL double" in look["log"]
+
+
+@pytest.mark.sandbox
+def test_the_solution_of_the_next_segment_sees_no_checks(tmp_path: Path) -> None:
+    segments = toy()
+    for segment in segments:
+        segment["solution"] += "ls -A /tests /logs/verifier\n"
+    write_task(tmp_path / "tasks/toy", segments)
+    study = Study("sandbox", tmp_path / "tasks", tmp_path / "results")
+    outputs = [
+        ran["output"]
+        for row in study.replay("toy")
+        for look in json.loads(Path(row["log"]).read_text())["looks"]
+        for ran in look["before"]
+    ]
+    assert all("/logs/verifier:" in output for output in outputs)
+    assert not [o for o in outputs if re.search(r"check|run\.sh|test\.sh|reward|stdout", o)]
 
 
 @pytest.mark.sandbox

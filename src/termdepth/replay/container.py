@@ -130,6 +130,7 @@ class _Container:
         )
         self.inside = EnvironmentPaths.for_os(self.box.os)
         self.prepared = 0
+        self.tests_inside = False
 
     async def start(self) -> None:
         await self.box.start(force_build=False)
@@ -175,22 +176,25 @@ class _Container:
         from harbor.utils.scripts import build_execution_command
 
         await self._prepare(work.segment)
+        await self._remove_tests()
         step = self.steps[work.segment - 1]
         folder, script = self._solution(step)
         with tempfile.TemporaryDirectory(prefix="termdepth-") as tmp:
             copy = Path(tmp) / "solution"
             shutil.copytree(folder, copy, symlinks=True)
+            changed = copy / script.relative_to(folder)
             if work.script is not None:
-                (copy / script.relative_to(folder)).write_text(work.script, encoding="utf-8", errors="surrogateescape")
+                changed.write_text(work.script, encoding="utf-8", errors="surrogateescape")
+            changed.chmod(changed.stat().st_mode | 0o111)
             await self.box.upload_dir(source_dir=copy, target_dir=str(self.inside.solution_dir))
         path = str(self.inside.solution_dir / script.relative_to(folder).as_posix())
         log = str(self.inside.agent_dir / "oracle.txt")
-        await self.box.exec(f"chmod +x {shlex.quote(path)}", user="root")
+        run = build_execution_command(path, stdout_path=log, task_os=self.box.os)
         env = {"DEBIAN_FRONTEND": "noninteractive", **resolve_env_vars(self.task.config.solution.env or {})}
         with self.box.with_default_user(self._user(step, "agent")):
             try:
                 result = await self.box.exec(
-                    build_execution_command(path, stdout_path=log, task_os=self.box.os),
+                    f"{run}; code=$?; tail -c {LOG_CHARACTERS} {shlex.quote(log)}; exit $code",
                     env=env,
                     timeout_sec=WORK_SECONDS,
                 )
@@ -200,8 +204,7 @@ class _Container:
                 raise _Broken(
                     f"the solution of segment {work.segment} ran longer than {WORK_SECONDS:.0f} seconds"
                 ) from e
-        output = await self.box.exec(f"tail -c {LOG_CHARACTERS} {shlex.quote(log)}", user="root")
-        return Ran(work.segment, work.script is not None, result.return_code, (output.stdout or "")[-LOG_CHARACTERS:])
+        return Ran(work.segment, work.script is not None, result.return_code, result.stdout or "")
 
     def _solution(self, step: Any) -> tuple[Path, Path]:
         """Folder and script; a step without a folder of its own uses the task's, as in Harbor."""
@@ -217,7 +220,7 @@ class _Container:
     # ---- checks
 
     async def look(self, segment: int) -> tuple[float | None, str, str | None]:
-        """Run a segment's checks: (reward, what they printed, why there is no reward). Nothing of them is left inside."""
+        """Run a segment's checks: (reward, what they printed, why there is no reward)."""
         from harbor.models.task.config import VerifierEnvironmentMode
         from harbor.models.task.verifier_mode import resolve_step_verifier_mode, resolve_task_verifier_mode
         from harbor.verifier.verifier import (
@@ -235,7 +238,9 @@ class _Container:
             raise _Broken("a verifier in a container of its own is not replayed")
         shutil.rmtree(self.paths.verifier_dir, ignore_errors=True)
         self.paths.verifier_dir.mkdir()
+        self.tests_inside = True  # also what an image or a solution put there goes, as in a trial
         await self._remove_tests()
+        self.tests_inside = True
         own = step.verifier.timeout_sec if step else None
         reward, crash = None, None
         try:
@@ -259,10 +264,12 @@ class _Container:
         log = ""
         with suppress(OSError):
             log = self.paths.test_stdout_path.read_text(encoding="utf-8", errors="replace")[:LOG_CHARACTERS]
-        await self._remove_tests()
         return reward, log, crash
 
     async def _remove_tests(self) -> None:
-        """As between the segments of a trial."""
+        """Nothing of a segment's checks is there when the next one is worked on, as in a trial."""
+        if not self.tests_inside:
+            return
+        self.tests_inside = False
         await self.box.empty_dirs([self.inside.verifier_dir], chmod=True)
         await self.box.empty_dirs([self.inside.tests_dir], chmod=False)
