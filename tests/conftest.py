@@ -14,8 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+
+# The same examples each time, and no limit of time for one: the machine may be busy.
+settings.register_profile("steady", deadline=None, derandomize=True)
+settings.load_profile("steady")
 
 BASE_IMAGE = "debian:bookworm-slim"
 BACKENDS = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import multiprocessing
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -64,8 +64,7 @@ def _add(path: Path, name: str) -> None:
 
 def test_writers_at_once_do_not_mix_their_lines(tmp_path: Path) -> None:
     path = tmp_path / "ledger.txt"
-    processes = multiprocessing.get_context("spawn")
-    workers = [processes.Process(target=_add, args=(path, n * 40)) for n in "abc"]
+    workers = [threading.Thread(target=_add, args=(path, n * 40)) for n in "abc"]
     for worker in workers:
         worker.start()
     for worker in workers:
