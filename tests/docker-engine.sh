@@ -10,6 +10,7 @@ set -euo pipefail
 
 root=${TERMDEPTH_DOCKER_ROOT:-/var/lib/termdepth-docker}
 image=debian:bookworm-slim
+packages=tmux,python3,ca-certificates,openssl,procps,curl,git,make # what the bundled tasks use
 pidfile=$root/dockerd.pid
 say() { printf 'docker-engine: %s\n' "$*" >&2; }
 die() { say "$*"; exit 1; }
@@ -52,17 +53,21 @@ package_mirror() {
   printf '%s' "$mirror"
 }
 
+has_image() {
+  [ "$(docker image inspect --format '{{index .Config.Labels "termdepth.packages"}}' "$image" 2>/dev/null)" = "$packages" ]
+}
+
 make_image() {
-  docker image inspect "$image" >/dev/null 2>&1 && return
+  has_image && return
   local work
   work=$(mktemp -d "$root/bootstrap.XXXXXX")
   # shellcheck disable=SC2064  # expanded now on purpose: work is local
   trap "rm -rf -- '$work'" EXIT
-  say "making $image with debootstrap (about 40 s)"
-  debootstrap --variant=minbase --include=tmux,python3-minimal,ca-certificates,procps,curl bookworm \
+  say "making $image with debootstrap (about a minute)"
+  debootstrap --variant=minbase --include="$packages" bookworm \
     "$work" "$(package_mirror)" >"$root/debootstrap.log" 2>&1 || { tail -n 20 "$root/debootstrap.log" >&2; die "debootstrap failed"; }
   rm -rf "$work"/var/cache/apt/archives/*.deb
-  tar -C "$work" -c . | docker import --change 'CMD ["bash"]' - "$image" >/dev/null
+  tar -C "$work" -c . | docker import --change 'CMD ["bash"]' --change "LABEL termdepth.packages=$packages" - "$image" >/dev/null
 }
 
 stop_engine() {
@@ -79,7 +84,7 @@ stop_engine() {
 
 case ${1:-start} in
   start)
-    if answers && docker image inspect "$image" >/dev/null 2>&1; then exit 0; fi
+    if answers && has_image; then exit 0; fi
     [ "$(id -u)" = 0 ] || die "needs root"
     mkdir -p "$root"
     install_missing

@@ -67,8 +67,11 @@ class Conversation:
         return sum(send.node == node for send in self.sends)
 
     def output_after(self, node: str) -> Iterator[str]:
-        """The texts read since the node was last sent, without the echo of commands and with wrapped lines joined."""
-        send = next((s for s in reversed(self.sends) if s.node == node), None)
+        """The texts read since the node was first sent, without the echo of commands and with wrapped lines joined.
+
+        Since the first: under load its output may come after it was sent again, and then stands before the last echo.
+        """
+        send = next((s for s in self.sends if s.node == node), None)
         if send is None:
             return
         for turn, text in self.outputs:

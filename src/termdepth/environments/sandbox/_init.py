@@ -71,7 +71,7 @@ MERGED_USR = ("bin", "sbin", "lib", "lib64", "lib32", "libx32")
 FOLDERS = ("proc dev/pts dev/shm etc/ssl tmp root app logs var/tmp var/log var/lib run home opt srv mnt").split()
 ETC_COPIED = (
     "ld.so.cache ld.so.conf profile bash.bashrc inputrc protocols services mime.types "
-    "localtime timezone debian_version login.defs"
+    "localtime timezone debian_version login.defs ssl/openssl.cnf"
 ).split()
 ETC_BOUND = ("alternatives ssl/certs pam.d security perl python3 python3.11 python3.12 python3.13").split()
 ETC_WRITTEN = {
