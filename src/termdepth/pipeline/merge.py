@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import glob
 import hashlib
 import json
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -113,6 +115,8 @@ async def merge(task: TaskRef, environment: Any, folder: Path) -> tuple[dict[str
         "seconds": 0.0,
     }
     broken = False
+    for left in folder.parent.glob(f".{glob.escape(folder.name)}[.-]*"):  # of a killed job
+        shutil.rmtree(left, ignore_errors=True)
 
     async def played(path: Path, *steps: Work | Look) -> list[Seen]:
         nonlocal broken

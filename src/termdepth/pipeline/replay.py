@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import json
 import os
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,6 +79,9 @@ def replay_tasks(
         if isinstance(i, TaskInfo) and i.has_solution
     ]
     home = config.results / "replays" / dataset.name
+    for task, _, _ in work:  # what a killed job left; a batch has one job at a time
+        for left in (home / task.task).glob("partial-*"):
+            shutil.rmtree(left, ignore_errors=True)
     environment = environment_for(config, dataset)
 
     async def one(task: TaskRef, branch: Branch, gate: asyncio.Semaphore) -> Replayed:
