@@ -115,8 +115,8 @@ async def merge(task: TaskRef, environment: Any, folder: Path) -> tuple[dict[str
         "seconds": 0.0,
     }
     broken = False
-    for left in folder.parent.glob(f".{glob.escape(folder.name)}[.-]*"):  # of a killed job
-        shutil.rmtree(left, ignore_errors=True)
+    for stale in folder.parent.glob(f".{glob.escape(folder.name)}[.-]*"):  # of a killed job
+        shutil.rmtree(stale, ignore_errors=True)
 
     async def played(path: Path, *steps: Work | Look) -> list[Seen]:
         nonlocal broken

@@ -80,8 +80,8 @@ def replay_tasks(
     ]
     home = config.results / "replays" / dataset.name
     for task, _, _ in work:  # what a killed job left; a batch has one job at a time
-        for left in (home / task.task).glob("partial-*"):
-            shutil.rmtree(left, ignore_errors=True)
+        for stale in (home / task.task).glob("partial-*"):
+            shutil.rmtree(stale, ignore_errors=True)
     environment = environment_for(config, dataset)
 
     async def one(task: TaskRef, branch: Branch, gate: asyncio.Semaphore) -> Replayed:
