@@ -15,8 +15,17 @@ from termdepth.config.models import Config
 from termdepth.data import TABLES
 from termdepth.data.io import to_arrow
 from termdepth.errors import UserError
-from termdepth.pipeline.batches import admission_table, batches_of_wave, labels, not_checked, order_tasks
+from termdepth.pipeline.batches import (
+    admission_table,
+    labels,
+    n_first,
+    n_first_batches,
+    not_checked,
+    order_tasks,
+    still_to_check,
+)
 from termdepth.pipeline.listing import list_tasks
+from termdepth.tasks.sampling import Split
 
 
 def study(path: Path | None, public: list[dict[str, Any]] | None = None, **dataset: Any) -> Config:
@@ -184,21 +193,15 @@ def checked(row: dict[str, Any], passes: set[str]) -> dict[str, Any]:
     return not_checked(row) | {"admitted": admitted, "reason": None if admitted else "oracle failed: x"}
 
 
-def run_waves(
+def run_checks(
     rows: list[dict[str, Any]], passes: set[str], sample: int | Literal["all"], reserve: float, tasks_per_job: int
 ) -> list[dict[str, Any]]:
-    """What the workflow does: check the batches of a wave, and go on while tasks are missing."""
+    """What the workflow does: check the first batches, then the next tasks of the list while any are missing."""
     known = sorted({r["batch"] for r in rows if r["batch"] is not None})
-    done: list[dict[str, Any]] = []
-    wave = 0
-    while sample == "all" or sum(r["admitted"] for r in done) < sample:
-        places = batches_of_wave(wave, len(known), sample=sample, reserve=reserve, tasks_per_job=tasks_per_job)
-        if not places:
-            break
-        done += [
-            checked(r, passes) for r in rows if r["batch"] is not None and r["batch"] in [known[i] for i in places]
-        ]
-        wave += 1
+    first = known[: n_first_batches(len(known), sample=sample, reserve=reserve, tasks_per_job=tasks_per_job)]
+    done = [checked(r, passes) for r in rows if r["batch"] in first]
+    while more := still_to_check(rows, done, sample):
+        done += [checked(dict(r), passes) for r in more]
     return admission_table(rows, done, sample)
 
 
@@ -213,7 +216,7 @@ def test_the_first_tasks_that_pass_are_the_sample(
     settings = {"sample": sample, "reserve": reserve, "tasks_per_job": tasks_per_job}
     rows = order_tasks(made_up(n, groups), splits=[], **settings)
     passes = {r["task"] for r in rows if random.random() < 0.6}
-    table = run_waves(rows, passes, **settings)
+    table = run_checks(rows, passes, **settings)
     assert sorted(r["task"] for r in table) == sorted(r["task"] for r in rows), "one row for each task found"
     passing = [r["task"] for r in sorted(rows, key=lambda r: r["order"] or 0) if r["order"] is not None]
     passing = [t for t in passing if t in passes]
@@ -227,9 +230,6 @@ def test_the_first_tasks_that_pass_are_the_sample(
 @given(st.integers(10, 80), st.integers(1, 30), st.integers(1, 30), st.integers(1, 6))
 def test_a_larger_sample_keeps_order_and_batches(n: int, small: int, more: int, tasks_per_job: int) -> None:
     """Extending the sample only adds jobs, unless it is smaller than one job."""
-    from termdepth.pipeline.batches import n_first
-    from termdepth.tasks.sampling import Split
-
     rows = made_up(n, 3)
     before = order_tasks(rows, splits=[Split("g")], sample=small, tasks_per_job=tasks_per_job)
     after = order_tasks(rows, splits=[Split("g")], sample=small + more, tasks_per_job=tasks_per_job)
@@ -240,8 +240,6 @@ def test_a_larger_sample_keeps_order_and_batches(n: int, small: int, more: int, 
 
 @given(st.integers(20, 120), st.integers(0, 5))
 def test_every_prefix_of_the_candidates_is_balanced(n: int, seed: int) -> None:
-    from termdepth.tasks.sampling import Split
-
     rows = order_tasks(made_up(n, 3), splits=[Split("g")], seed=seed, sample=5)
     line = sorted((r for r in rows if r["order"] is not None), key=lambda r: r["order"])
     total = Counter(r["group"] for r in line)
@@ -252,11 +250,8 @@ def test_every_prefix_of_the_candidates_is_balanced(n: int, seed: int) -> None:
         assert max(counts.values()) - min(still_open, default=max(counts.values())) <= 1
 
 
-def test_waves_cover_the_list_once() -> None:
-    settings: dict[str, Any] = {"sample": 10, "reserve": 0.3, "tasks_per_job": 4}
-    waves = [batches_of_wave(w, 9, **settings) for w in range(8)]
-    assert waves[0] == range(0, 4), "13 tasks, four to a batch"
-    seen = [b for wave in waves if wave is not None for b in wave]
-    assert seen == list(range(9)) and waves[-1] is None
-    assert batches_of_wave(0, 9, sample="all", reserve=0.3, tasks_per_job=4) == range(9)
-    assert batches_of_wave(1, 9, sample="all", reserve=0.3, tasks_per_job=4) is None
+def test_the_first_batches_hold_the_sample_and_its_reserve() -> None:
+    assert n_first_batches(9, sample=10, reserve=0.3, tasks_per_job=4) == 4, "13 tasks, four to a batch"
+    assert n_first_batches(3, sample=10, reserve=0.3, tasks_per_job=4) == 3, "the list is shorter"
+    assert n_first_batches(9, sample="all", reserve=0.3, tasks_per_job=4) == 9
+    assert n_first_batches(9, sample=1, reserve=0, tasks_per_job=20) == 1

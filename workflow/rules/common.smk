@@ -34,7 +34,6 @@ wildcard_constraints:
     model="|".join(map(re.escape, (m.id for m in CONFIG.models))),
     batch=r"\d+",
     phase="uncapped|probe|second",
-    wave=r"\d+",
 
 
 def found_in(dataset):
@@ -50,32 +49,14 @@ def tasks_of(dataset, batch=None):
     return [r for r in rows if batch is None or r["batch"] == int(batch)]
 
 
-def batches_of_wave(dataset, wave):
-    """The batches that are checked in a wave of a dataset; None at the end of its list."""
+def first_batches_of(dataset):
+    """The batches of the sample of a dataset and its reserve, once it is listed."""
     d = CONFIG.dataset(dataset)
     known = sorted({r["batch"] for r in tasks_of(dataset)})
-    places = batches.batches_of_wave(
-        wave,
-        len(known),
-        sample=d.sample,
-        reserve=d.reserve,
-        tasks_per_job=d.tasks_per_job,
+    n = batches.n_first_batches(
+        len(known), sample=d.sample, reserve=d.reserve, tasks_per_job=d.tasks_per_job
     )
-    return None if places is None else [known[i] for i in places]
-
-
-def waves_of(dataset):
-    """Files of the waves of a dataset until enough tasks are admitted, or its list is at its end."""
-    sample, admitted, files = CONFIG.dataset(dataset).sample, 0, []
-    while batches_of_wave(dataset, len(files)) and (
-        sample == "all" or admitted < sample
-    ):
-        path = checkpoints.collect_wave.get(
-            dataset=dataset, wave=len(files)
-        ).output.wave
-        admitted += sum(r["admitted"] for r in read_table(path, TABLES["admission"]))
-        files.append(path)
-    return files
+    return known[:n]
 
 
 def admitted_of(dataset, batch=None):
@@ -120,22 +101,24 @@ def tables_of(dataset):
     ]
 
 
+def digests(tasks):
+    return {r["task"]: r["left_out"] or r["digest"] for r in tasks}
+
+
+def judge_spec(tasks):
+    """The judge, where it would be asked."""
+    asked = CONFIG.judge is not None and any(r["light"] is None for r in tasks)
+    return CONFIG.judge.model_dump(mode="json") if asked else None
+
+
 def image_spec(wildcards):
-    judge = CONFIG.judge and CONFIG.judge.model_dump(mode="json")
+    tasks = tasks_of(wildcards.dataset, wildcards.batch)
     return spec(
         "images",
         backend=CONFIG.backend,
         dataset=dataset_spec(wildcards.dataset, *IMAGE_KEYS, "light"),
-        judge=(
-            judge
-            if any(
-                r["light"] is None for r in tasks_of(wildcards.dataset, wildcards.batch)
-            )
-            else None
-        ),
-        tasks={
-            r["task"]: r["digest"] for r in tasks_of(wildcards.dataset, wildcards.batch)
-        },
+        judge=judge_spec(tasks),
+        tasks=digests(tasks),
     )
 
 
@@ -144,9 +127,19 @@ def validate_spec(wildcards):
         "validate",
         backend=CONFIG.backend,
         dataset=dataset_spec(wildcards.dataset, *CONTAINER_KEYS, "oracle_repeats"),
-        tasks={
-            r["task"]: r["digest"] for r in tasks_of(wildcards.dataset, wildcards.batch)
-        },
+        tasks=digests(tasks_of(wildcards.dataset, wildcards.batch)),
+    )
+
+
+def admit_spec(wildcards):
+    found = found_in(wildcards.dataset)
+    keys = (*CONTAINER_KEYS, "light", "oracle_repeats", "sample")
+    return spec(
+        "admit",
+        backend=CONFIG.backend,
+        dataset=dataset_spec(wildcards.dataset, *keys),
+        judge=judge_spec(found),
+        tasks=digests(found),
     )
 
 

@@ -131,10 +131,10 @@ rule build_explorer:
         **{table: f"{RESULTS}/data/{table}.parquet" for table in EXPLORED},
     output:
         pages=directory(f"{RESULTS}/explorer"),
-    params:
-        spec=spec("explorer", context=CONTEXT),
     log:
         f"{RESULTS}/logs/build_explorer.log",
+    params:
+        spec=spec("explorer", context=CONTEXT),
     message:
         "Building the pages of all tasks and runs"
     script:

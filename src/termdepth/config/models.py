@@ -142,8 +142,8 @@ class Dataset(_Model):
     reserve: float = Field(
         0.25,
         ge=0,
-        description="Share of the sample that is checked beyond it at once, to replace tasks that fail (App. C, rule 4). "
-        "Where that is not enough, the next tasks of the list are checked.",
+        description="Share of the sample that is checked beyond it from the start, to replace tasks that fail (App. C, "
+        "rule 4). Where that is not enough, the next tasks of the list are checked one after the other.",
     )
     light: Light = Light()
     needs_solution: bool = Field(

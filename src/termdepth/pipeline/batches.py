@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
-from termdepth.tasks.sampling import Evidence, Row, Split, assign_groups, draw, value_of, with_evidence
+from termdepth.tasks.sampling import Drawn, Evidence, Row, Split, assign_groups, draw, select, value_of, with_evidence
 
 Sample = int | Literal["all"]
 
@@ -39,21 +39,13 @@ def batch_of(order: int, task: str, n_listed: int, *, sample: Sample, reserve: f
     return order // min(tasks_per_job, n_first(sample, reserve))
 
 
-def batches_of_wave(
-    wave: int, n_listed_batches: int, *, sample: Sample, reserve: float, tasks_per_job: int
-) -> range | None:
-    """The batches that are checked in a wave, of a dataset that is sampled; None when the list is at its end.
-
-    The first wave is the sample and its reserve; each later one, asked for while tasks are missing, the reserve again.
-    """
+def n_first_batches(n_listed_batches: int, *, sample: Sample, reserve: float, tasks_per_job: int) -> int:
+    """How many batches, from the first, are checked by jobs of their own: those of the sample and its reserve. What is still
+    missing then is taken from the rest of the list while tasks are admitted."""
     if sample == "all":
-        return range(n_listed_batches) if wave == 0 else None
-    per_batch = min(tasks_per_job, n_first(sample, reserve))
-    first = math.ceil(n_first(sample, reserve) / per_batch)
-    later = max(1, math.ceil(sample * reserve / per_batch))
-    start = 0 if wave == 0 else first + (wave - 1) * later
-    end = first + wave * later
-    return range(start, min(end, n_listed_batches)) if start < n_listed_batches else None
+        return n_listed_batches
+    first = n_first(sample, reserve)
+    return min(n_listed_batches, math.ceil(first / min(tasks_per_job, first)))
 
 
 def why_left_out(row: Row, patterns: Sequence[str], needs_solution: bool) -> str | None:
@@ -153,6 +145,16 @@ def admission_table(
     out = [not_checked(t) | {"reason": t["left_out"]} for t in tasks if t["order"] is None]
     rest = [not_checked(t) | {"reason": "not reached"} for t in tasks if t["order"] is not None]
     return rows + out + sorted((r for r in rest if r["task"] not in seen), key=lambda r: r["order"])
+
+
+def still_to_check(
+    tasks: Sequence[Mapping[str, Any]], checked: Sequence[Mapping[str, Any]], sample: Sample
+) -> list[Mapping[str, Any]]:
+    """The next tasks of the list, as many as are missing in the sample after those that were checked (rule 4)."""
+    line = sorted((t for t in tasks if t["order"] is not None), key=lambda t: t["order"])
+    known = {row["task"]: bool(row["admitted"]) for row in checked}
+    wanted = set(select([Drawn(t["order"], t["task"], t["group"]) for t in line], known, sample).to_check)
+    return [t for t in line if t["task"] in wanted]
 
 
 def not_checked(task: Mapping[str, Any]) -> dict[str, Any]:

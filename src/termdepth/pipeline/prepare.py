@@ -19,7 +19,7 @@ from termdepth.harness.redact import redact
 from termdepth.harness.runner import run_trial
 from termdepth.pipeline.admission import Reference, why_not_admitted
 from termdepth.pipeline.backends import backend_for, ensure_image, environment_for, sweep_all, trim_images
-from termdepth.pipeline.batches import not_checked
+from termdepth.pipeline.batches import not_checked, still_to_check
 from termdepth.pipeline.judge import judge as ask
 from termdepth.pipeline.listing import light_limits
 from termdepth.pipeline.measure import Ledger, container_identity, gather_all
@@ -229,3 +229,26 @@ def validate_tasks(
         return await gather_all(one(task, gate) for task in tasks)
 
     return asyncio.run(work())
+
+
+def check_replacements(
+    config: Config,
+    dataset: Dataset,
+    tasks: Sequence[dict[str, Any]],
+    checked: Sequence[dict[str, Any]],
+    *,
+    threads: int,
+    say: Say,
+) -> list[dict[str, Any]]:
+    """Rows of `admission` of the tasks that were checked, and of the next ones of the list until the sample is complete or the
+    list at its end (App. C, rule 4).
+
+    Args:
+        tasks: rows of `tasks`, all of the dataset.
+    """
+    rows = list(checked)
+    while batch := [dict(t) for t in still_to_check(tasks, rows, dataset.sample)]:
+        say(f"  {dataset.name}: {len(batch)} tasks are missing: checking the next ones of the list")
+        images = build_images(config, dataset, batch, say=say)
+        rows += validate_tasks(config, dataset, batch, images, threads=threads, say=say)
+    return rows
