@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from termdepth.environments.dockerfile import expand, instructions, replace_base_images, words
+from termdepth.environments.dockerfile import DOCKER_HUB, expand, instructions, replace_base_images, substitute, words
 from termdepth.environments.sandbox.dockerfile import Copy, Run, Workdir, parse
 from termdepth.errors import UserError
 
@@ -140,3 +140,23 @@ def test_refused_by_file_and_line(line: str, message: str) -> None:
 def test_dockerfile_without_from() -> None:
     with pytest.raises(UserError, match="no FROM"):
         parse("RUN x\n", "D")
+
+
+@pytest.mark.parametrize(
+    ("image", "found"),
+    [
+        ("ubuntu:24.04", "mirror:5000/hub/library/ubuntu:24.04"),
+        ("docker.io/ubuntu", "mirror:5000/hub/library/ubuntu"),
+        ("docker.io/library/ubuntu", "mirror:5000/hub/library/ubuntu"),
+        ("python@sha256:ab", "mirror:5000/hub/library/python@sha256:ab"),
+        ("org/app:1", "mirror:5000/hub/org/app:1"),
+        ("ghcr.io/org/app:1", "ghcr.io/org/app:1"),
+        ("localhost/app", "localhost/app"),
+        ("registry:5000/app", "registry:5000/app"),
+        ("debian:12", "mine:1"),
+    ],
+)
+def test_a_mirror_stands_for_docker_hub_only(image: str, found: str) -> None:
+    mapping = {DOCKER_HUB: "mirror:5000/hub/", "debian:12": "mine:1"}
+    assert substitute(image, mapping) == found
+    assert replace_base_images(f"FROM {image} AS base\nFROM base\n", mapping, "D")[1] == [found]
