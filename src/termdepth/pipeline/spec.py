@@ -66,14 +66,15 @@ def spec(stage: str, **depends: Any) -> str:
 
 
 def knowledge_digest(model: Any) -> str:
-    """Digest of what a scripted model knows beside the conversation; empty for real models."""
+    """Digest of what a scripted model knows beside the conversation, and of how it thinks; empty for real models."""
     if not model.scripted:
         return ""
     from termdepth.models.plan import plans_folder
 
     digest = hashlib.sha256()
-    for path in sorted(plans_folder().rglob("*.yaml")):
-        digest.update(str(path.relative_to(plans_folder())).encode() + b"\0" + path.read_bytes() + b"\0")
+    for folder, pattern in ((plans_folder(), "*.yaml"), (PACKAGE / "models", "*.py")):
+        for path in sorted(folder.rglob(pattern)):
+            digest.update(f"{path.relative_to(folder)}\0".encode() + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 
 

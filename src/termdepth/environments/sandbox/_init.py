@@ -279,7 +279,12 @@ def run_command(request: dict[str, Any], fds: list[int], many_ids: bool) -> NoRe
             os.setresuid(uid, uid, uid)
         elif uid:
             raise ValueError("only root exists in this sandbox (no subordinate ids on this host)")
-        os.chdir(request["cwd"])
+        try:
+            os.chdir(request["cwd"])
+        except OSError:  # as Docker does it: where the image's own folder was removed, commands start at the root
+            if not request.get("fallback"):
+                raise
+            os.chdir("/")
         os.execve(request["argv"][0], request["argv"], env)
     except BaseException as error:
         os.write(2, f"sandbox: cannot start the command: {error}\n".encode())

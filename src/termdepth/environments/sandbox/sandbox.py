@@ -191,6 +191,7 @@ class Sandbox:
         request: dict[str, object] = {
             "argv": argv,
             "cwd": str(cwd or self.workdir),
+            "fallback": cwd is None,
             "user": None if user is None else str(user),
             "env": {str(name): str(value) for name, value in {**self.env, **(env or {})}.items()},
         }

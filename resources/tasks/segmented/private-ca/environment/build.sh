@@ -4,7 +4,7 @@ set -e
 # "openssl req" wants its default configuration to exist; an empty one does.
 [ -e /etc/ssl/openssl.cnf ] || : > /etc/ssl/openssl.cnf
 cd /app/pki
-mkdir -p root issuing/newcerts
+mkdir -p root issuing/newcerts issuing/private requests
 root=$(mktemp -d)
 ec() { openssl genpkey -quiet -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$1"; }
 
