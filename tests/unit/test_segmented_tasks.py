@@ -116,3 +116,8 @@ def test_plans(task: TaskInfo) -> None:
 def test_plans_of_no_task_are_none() -> None:
     names = {plan.name for plan in load_plans() if plan.name.startswith("segmented-")}
     assert names == {f"segmented-{path.name}" for path in TASKS}
+
+
+def test_nothing_depends_on_a_folder_that_git_does_not_keep() -> None:
+    resources = Path(__file__).resolve().parents[2] / "resources"
+    assert [str(p) for p in resources.rglob("*") if p.is_dir() and not any(p.iterdir())] == []
