@@ -27,7 +27,6 @@ def truth(frames: Frames, context: ReportContext) -> Figure | str:
     order = {info.name: i for i, info in enumerate(infos)}
     tasks = tasks.assign(place=tasks["dataset"].map(order)).sort_values(["place", "plan_depth", "task"])
     colours = style.dataset_colours(context, [d.name for d in infos])
-    labels = {d.name: d.label for d in infos}
     caps = style.CapAxis.of(context)
     figure = style.new_figure(4.9, 0.9 + 0.19 * len(tasks) + 0.1 * len(infos))
     ax = figure.subplots()
@@ -54,14 +53,19 @@ def truth(frames: Frames, context: ReportContext) -> Figure | str:
         [], [], "o", ms=8.5, mfc="none", mec=style.INK, mew=0.8, ls="none", label="known depth, rounded up to the caps"
     )
     ax.plot([], [], "o", ms=5, color=style.GREY, ls="none", label="measured D")
-    ax.legend(loc="upper right", framealpha=1.0, frameon=True, edgecolor="none", borderpad=0.2)
+    ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, frameon=False, borderpad=0.0, handletextpad=0.3)
     ax.set_yticks(ticks, names)
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(y - 0.4, -0.6)
     caps.apply(ax, "x")
     agree = int((tasks["d_rank"] == tasks["expected"]).sum())
-    named = ", ".join(labels[i.name] for i in infos)
-    ax.set_title(f"{named}: D agrees in {agree} of {len(tasks)} tasks", loc="left")
+    figure.suptitle(
+        f"D agrees with the known depth in {agree} of {len(tasks)} tasks",
+        x=0.02,
+        ha="left",
+        fontsize="medium",
+        fontweight="bold",
+    )
     ax.set_ylabel("task (known depth)")
     return figure
 
