@@ -7,6 +7,7 @@ rule merge_tasks:
         merged=f"{RESULTS}/merged/{{dataset}}/{{batch}}.tasks.parquet",
     log:
         f"{RESULTS}/logs/merge_tasks/{{dataset}}.{{batch}}.log",
+    threads: 2  # the last of the measurements: nothing else is left to fill the machine
     params:
         spec=merge_spec,
     message:
@@ -24,6 +25,7 @@ rule measure_merged:
         turns=f"{RESULTS}/merged/{{dataset}}/{{batch}}.turns.parquet",
     log:
         f"{RESULTS}/logs/measure_merged/{{dataset}}.{{batch}}.log",
+    threads: 2
     params:
         spec=merged_spec,
     message:
