@@ -7,9 +7,6 @@ min_version("9.27")
 configfile: "config/config.yaml"
 
 
-containerized: "docker://debian:bookworm-slim"
-
-
 include: "workflow/rules/common.smk"
 include: "workflow/rules/images.smk"
 include: "workflow/rules/validate.smk"

@@ -10,6 +10,8 @@ try:
     from termdepth.errors import UserError
     from termdepth.pipeline import batches
     from termdepth.pipeline.spec import folder_signature, spec
+    from termdepth.report.context import ReportContext
+    from termdepth.report.registry import CATEGORIES, ITEMS
 except ImportError as e:
     raise WorkflowError(
         f"{e}. Set up first: `make setup`, then `. .venv/bin/activate`."
@@ -271,4 +273,54 @@ def merged(table):
         for d in CONFIG.datasets
         if d.merge
         for batch in measured_batches_of(d.name)
+    ]
+
+
+CONTEXT = ReportContext.from_config(CONFIG).to_json()
+
+
+def collected(w):
+    """What is put together into one table of record."""
+    if w.table in ("tasks", "admission", "depth"):
+        return [f"{RESULTS}/{w.table}/{d}.parquet" for d in DATASETS]
+    if w.table == "replays":
+        return replayed()
+    if w.table == "merged":
+        return merged(w.table)
+    return (
+        [f for d in DATASETS for f in measured(d, w.table)]
+        + evaluated(w.table)
+        + merged(w.table)
+    )
+
+
+def items_of(category):
+    return [item for item in ITEMS.values() if item.category == CATEGORIES[category]]
+
+
+EXPLORED = ("tasks", "admission", "depth", "runs", "turns", "public_pass_rates")
+
+
+def all_results():
+    """Everything that `snakemake` makes."""
+    return [
+        *(
+            f"{RESULTS}/data/{table}.parquet"
+            for table in (
+                "tasks",
+                "admission",
+                "depth",
+                "runs",
+                "turns",
+                "replays",
+                "merged",
+            )
+        ),
+        *(
+            f"{RESULTS}/{item.kind}s/{item.name}{suffix}"
+            for item in ITEMS.values()
+            for suffix in item.files
+        ),
+        f"{RESULTS}/provenance.md",
+        f"{RESULTS}/explorer",
     ]

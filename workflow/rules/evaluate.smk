@@ -7,6 +7,8 @@ rule run_evaluation:
         turns=f"{RESULTS}/evaluate/{{dataset}}/{{batch}}.{{model}}.turns.parquet",
     log:
         f"{RESULTS}/logs/run_evaluation/{{dataset}}.{{batch}}.{{model}}.log",
+    conda:
+        "../../envs/termdepth.yaml"
     params:
         spec=evaluation_spec,
     message:

@@ -5,6 +5,8 @@ checkpoint list_tasks:
         tasks=f"{RESULTS}/tasks/{{dataset}}.parquet",
     log:
         f"{RESULTS}/logs/list_tasks/{{dataset}}.log",
+    conda:
+        "../../envs/termdepth.yaml"
     params:
         spec=list_spec,
     message:
@@ -20,6 +22,8 @@ rule build_image:
         images=f"{RESULTS}/images/{{dataset}}/{{batch}}.parquet",
     log:
         f"{RESULTS}/logs/build_image/{{dataset}}.{{batch}}.log",
+    conda:
+        "../../envs/termdepth.yaml"
     resources:
         builds=1,
     params:

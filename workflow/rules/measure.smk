@@ -7,6 +7,8 @@ rule run_uncapped:
         turns=f"{RESULTS}/measure/{{dataset}}/{{batch}}.uncapped.turns.parquet",
     log:
         f"{RESULTS}/logs/run_uncapped/{{dataset}}.{{batch}}.log",
+    conda:
+        "../../envs/termdepth.yaml"
     params:
         spec=uncapped_spec,
         phase="uncapped",
@@ -26,6 +28,8 @@ rule probe_caps:
         turns=f"{RESULTS}/measure/{{dataset}}/{{batch}}.probe.turns.parquet",
     log:
         f"{RESULTS}/logs/probe_caps/{{dataset}}.{{batch}}.log",
+    conda:
+        "../../envs/termdepth.yaml"
     params:
         spec=probe_spec,
         phase="probe",
@@ -48,6 +52,8 @@ rule probe_second_model:
         turns=f"{RESULTS}/measure/{{dataset}}/{{batch}}.second.turns.parquet",
     log:
         f"{RESULTS}/logs/probe_second_model/{{dataset}}.{{batch}}.log",
+    conda:
+        "../../envs/termdepth.yaml"
     params:
         spec=second_spec,
         phase="second",
@@ -66,6 +72,8 @@ rule estimate_depth:
         depth=f"{RESULTS}/depth/{{dataset}}.parquet",
     log:
         f"{RESULTS}/logs/estimate_depth/{{dataset}}.log",
+    conda:
+        "../../envs/termdepth.yaml"
     params:
         spec=lambda w: spec(
             "estimate",

@@ -7,6 +7,8 @@ rule merge_tasks:
         merged=f"{RESULTS}/merged/{{dataset}}/{{batch}}.tasks.parquet",
     log:
         f"{RESULTS}/logs/merge_tasks/{{dataset}}.{{batch}}.log",
+    conda:
+        "../../envs/termdepth.yaml"
     threads: 2  # the last of the measurements: nothing else is left to fill the machine
     params:
         spec=merge_spec,
@@ -25,6 +27,8 @@ rule measure_merged:
         turns=f"{RESULTS}/merged/{{dataset}}/{{batch}}.turns.parquet",
     log:
         f"{RESULTS}/logs/measure_merged/{{dataset}}.{{batch}}.log",
+    conda:
+        "../../envs/termdepth.yaml"
     threads: 2
     params:
         spec=merged_spec,

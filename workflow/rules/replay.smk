@@ -6,6 +6,8 @@ rule replay_tasks:
         replays=f"{RESULTS}/replays/{{dataset}}/{{batch}}.parquet",
     log:
         f"{RESULTS}/logs/replay_tasks/{{dataset}}.{{batch}}.log",
+    conda:
+        "../../envs/termdepth.yaml"
     params:
         spec=replay_spec,
     message:

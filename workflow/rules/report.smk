@@ -1,24 +1,3 @@
-from termdepth.report.context import ReportContext
-from termdepth.report.registry import CATEGORIES, ITEMS
-
-CONTEXT = ReportContext.from_config(CONFIG).to_json()
-
-
-def collected(w):
-    """What is put together into one table of record."""
-    if w.table in ("tasks", "admission", "depth"):
-        return [f"{RESULTS}/{w.table}/{d}.parquet" for d in DATASETS]
-    if w.table == "replays":
-        return replayed()
-    if w.table == "merged":
-        return merged(w.table)
-    return (
-        [f for d in DATASETS for f in measured(d, w.table)]
-        + evaluated(w.table)
-        + merged(w.table)
-    )
-
-
 rule collect_results:
     input:
         collected,
@@ -28,6 +7,8 @@ rule collect_results:
         f"{RESULTS}/logs/collect_results/{{table}}.log",
     wildcard_constraints:
         table="tasks|admission|depth|runs|turns|replays|merged",
+    conda:
+        "../../envs/termdepth.yaml"
     params:
         spec=lambda w: spec("collect", datasets=DATASETS),
     message:
@@ -43,6 +24,8 @@ rule read_public_results:
         rates=f"{RESULTS}/data/public_pass_rates.parquet",
     log:
         f"{RESULTS}/logs/read_public_results.log",
+    conda:
+        "../../envs/termdepth.yaml"
     params:
         spec=spec(
             "public",
@@ -52,10 +35,6 @@ rule read_public_results:
         "Reading published results"
     script:
         "../scripts/read_public_results.py"
-
-
-def items_of(category):
-    return [item for item in ITEMS.values() if item.category == CATEGORIES[category]]
 
 
 for category in CATEGORIES:
@@ -89,6 +68,8 @@ for category in CATEGORIES:
             ],
         log:
             f"{RESULTS}/logs/draw/{category}.log",
+        conda:
+            "../../envs/termdepth.yaml"
         params:
             spec=spec(
                 "report",
@@ -115,15 +96,14 @@ rule write_provenance:
         ),
     log:
         f"{RESULTS}/logs/write_provenance.log",
+    conda:
+        "../../envs/termdepth.yaml"
     params:
         spec=lambda w: spec("provenance", config=config),
     message:
         "Writing how the numbers were made"
     script:
         "../scripts/write_provenance.py"
-
-
-EXPLORED = ("tasks", "admission", "depth", "runs", "turns", "public_pass_rates")
 
 
 rule build_explorer:
@@ -133,34 +113,11 @@ rule build_explorer:
         pages=directory(f"{RESULTS}/explorer"),
     log:
         f"{RESULTS}/logs/build_explorer.log",
+    conda:
+        "../../envs/termdepth.yaml"
     params:
         spec=spec("explorer", context=CONTEXT),
     message:
         "Building the pages of all tasks and runs"
     script:
         "../scripts/build_explorer.py"
-
-
-def all_results():
-    """Everything that `snakemake` makes."""
-    return [
-        *(
-            f"{RESULTS}/data/{table}.parquet"
-            for table in (
-                "tasks",
-                "admission",
-                "depth",
-                "runs",
-                "turns",
-                "replays",
-                "merged",
-            )
-        ),
-        *(
-            f"{RESULTS}/{item.kind}s/{item.name}{suffix}"
-            for item in ITEMS.values()
-            for suffix in item.files
-        ),
-        f"{RESULTS}/provenance.md",
-        f"{RESULTS}/explorer",
-    ]

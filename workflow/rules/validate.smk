@@ -6,6 +6,8 @@ rule validate_task:
         admission=f"{RESULTS}/admission/{{dataset}}/{{batch}}.parquet",
     log:
         f"{RESULTS}/logs/validate_task/{{dataset}}.{{batch}}.log",
+    conda:
+        "../../envs/termdepth.yaml"
     params:
         spec=validate_spec,
     message:
@@ -25,6 +27,8 @@ checkpoint admit_tasks:
         admission=f"{RESULTS}/admission/{{dataset}}.parquet",
     log:
         f"{RESULTS}/logs/admit_tasks/{{dataset}}.log",
+    conda:
+        "../../envs/termdepth.yaml"
     resources:
         builds=1,
     params:
