@@ -17,6 +17,7 @@ from termdepth.data.io import to_arrow
 from termdepth.errors import UserError
 from termdepth.pipeline.batches import (
     admission_table,
+    hopeless,
     labels,
     n_first,
     n_first_batches,
@@ -255,3 +256,11 @@ def test_the_first_batches_hold_the_sample_and_its_reserve() -> None:
     assert n_first_batches(3, sample=10, reserve=0.3, tasks_per_job=4) == 3, "the list is shorter"
     assert n_first_batches(9, sample="all", reserve=0.3, tasks_per_job=4) == 9
     assert n_first_batches(9, sample=1, reserve=0, tasks_per_job=20) == 1
+
+
+def test_checking_stops_where_something_around_the_tasks_is_wrong() -> None:
+    rows = [{"order": i, "admitted": False, "reason": f"no build: {i}"} for i in range(30)]
+    assert hopeless(rows) == "the last 30 tasks of the list all failed with `no build`"
+    assert hopeless(rows[1:]) is None
+    assert hopeless([*rows[:29], {"order": 29, "admitted": False, "reason": "oracle failed: x"}]) is None
+    assert hopeless([*rows, {"order": 30, "admitted": True, "reason": None}]) is None

@@ -157,6 +157,16 @@ def still_to_check(
     return [t for t in line if t["task"] in wanted]
 
 
+def hopeless(checked: Sequence[Mapping[str, Any]], tasks: int = 30) -> str | None:
+    """Why it makes no sense to check more tasks, or None: the last ones in order all failed for one kind of reason, so it is
+    most likely around the tasks that something is wrong (no network, a wrong mirror, a full disk)."""
+    last = sorted(checked, key=lambda r: r["order"])[-tasks:]
+    kinds = {str(r["reason"]).partition(":")[0] for r in last}
+    if len(last) < tasks or len(kinds) > 1 or any(r["admitted"] for r in last):
+        return None
+    return f"the last {tasks} tasks of the list all failed with `{kinds.pop()}`"
+
+
 def not_checked(task: Mapping[str, Any]) -> dict[str, Any]:
     """The row of `admission` of a task before anything was tried on it."""
     empty = (

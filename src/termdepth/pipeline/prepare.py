@@ -19,7 +19,7 @@ from termdepth.harness.redact import redact
 from termdepth.harness.runner import run_trial
 from termdepth.pipeline.admission import Reference, why_not_admitted
 from termdepth.pipeline.backends import backend_for, ensure_image, environment_for, sweep_all, trim_images
-from termdepth.pipeline.batches import not_checked, still_to_check
+from termdepth.pipeline.batches import hopeless, not_checked, still_to_check
 from termdepth.pipeline.judge import judge as ask
 from termdepth.pipeline.listing import light_limits
 from termdepth.pipeline.measure import Ledger, container_identity, gather_all
@@ -241,13 +241,16 @@ def check_replacements(
     say: Say,
 ) -> list[dict[str, Any]]:
     """Rows of `admission` of the tasks that were checked, and of the next ones of the list until the sample is complete or the
-    list at its end (App. C, rule 4).
+    list at its end (App. C, rule 4). Stops where it is hopeless (see `hopeless`).
 
     Args:
         tasks: rows of `tasks`, all of the dataset.
     """
     rows = list(checked)
     while batch := [dict(t) for t in still_to_check(tasks, rows, dataset.sample)]:
+        if why := hopeless(rows):
+            say(f"  {dataset.name}: stopped: {why}. Mend the cause and run again; what was checked is kept")
+            break
         say(f"  {dataset.name}: {len(batch)} tasks are missing: checking the next ones of the list")
         images = build_images(config, dataset, batch, say=say)
         rows += validate_tasks(config, dataset, batch, images, threads=threads, say=say)
