@@ -27,11 +27,11 @@ setup: .venv/.ready
 	touch $@
 
 tables: setup
-	snakemake --cores $(CORES) $(ARGS)
+	snakemake --cores $(CORES) --quiet rules reason host $(ARGS)
 	@$(MAKE) --no-print-directory report
 
 report: setup
-	@snakemake --quiet all --report results/report.html
+	@python -W ignore -m snakemake --quiet all --report results/report.html
 	@echo
 	@echo "Tables    $$(ls results/tables/*.md | wc -l) in results/tables/    (CSV and Markdown)"
 	@echo "Figures   $$(ls results/figures/*.png | wc -l) in results/figures/   (PNG and SVG)"
