@@ -109,7 +109,10 @@ def test_what_the_quality_check_refuses(tmp_path: Path) -> None:
                 "solution": "echo x >> b\n",
                 "tests/check.sh": 'expect_eq "b" "$(wc -l < /app/b)" 1 int\nrm -f /app/b; expect_ok "c" -- test ! -e /app/stop\n',
             },
-            {"solution": "touch stop; [ ! -e b ] && echo fine > fine\n", "tests/check.sh": 'expect_file "fine" /app/fine\n'},
+            {
+                "solution": "touch stop; [ ! -e b ] && echo fine > fine\n",
+                "tests/check.sh": 'expect_file "fine" /app/fine\n',
+            },
         ],
     )
     # Nothing is asked for that was not there, once the first segment's check is gone.
