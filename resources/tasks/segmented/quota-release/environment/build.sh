@@ -18,6 +18,9 @@ commit() { # MESSAGE [TRAILER]
 note() { echo "- $1" >> CHANGES.md; commit "$1"; }
 
 cp -r /source/. .
+# Without their dot in our own repository, where git would take them at their word.
+mv gitattributes .gitattributes
+mv gitignore .gitignore
 commit "Quota: limits, usage and a check"
 note "Say in the usage text what check prints"
 note "Describe the fixtures"
