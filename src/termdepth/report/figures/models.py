@@ -76,7 +76,9 @@ def figure6(frames: Frames, context: ReportContext) -> Figure | str:
         sides = (
             ("center", "center") if abs(per - every) > 0.12 else ("left", "right") if per > every else ("right", "left")
         )
-        for value, side in zip((per, every), sides, strict=True):
+        same = f"{per:.2f}" == f"{every:.2f}"
+        labelled = [(per, "center")] if same else list(zip((per, every), sides, strict=True))
+        for value, side in labelled:
             right.text(value, y - 0.36, f"{value:.2f}", ha=side, va="center", fontsize=style.SMALL - 0.5)
     row_labels(right, [context.model_label(m) for m in models], [colours[m] for m in models])
     right.set_ylim(len(models) - 0.5, -0.7)
