@@ -175,7 +175,7 @@ def columns(tasks: Sequence[Task], context: ReportContext) -> list[Column]:
     if any(t.public for t in tasks):
         out.append(Column("public_rate", "Public", "share of the published runs that pass"))
     out += [
-        Column("segments", "Parts", "segments of the task"),
+        Column("segments", "Segments", "segments of the task"),
         Column("runs", "Runs", "runs made, invalid ones included"),
         Column("dataset", "Dataset", "where the task comes from", numeric=False),
         Column("status", "Status", "solved, not solved, or why the task was not measured", numeric=False),
