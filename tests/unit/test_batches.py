@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from termdepth.pipeline.batches import batch_of, batches_of_wave, bucket, n_batches, n_first, order_tasks
+from termdepth.pipeline.batches import batch_of, bucket, n_batches, n_first, n_first_batches, order_tasks
 
 names = st.lists(
     st.text(alphabet="abcdefghij-0123456789", min_size=1, max_size=12), min_size=1, max_size=80, unique=True
@@ -55,21 +55,14 @@ def test_order_does_not_depend_on_the_order_found(tasks: list[str], seed: int, d
 
 
 @given(st.integers(1, 60), st.sampled_from([0.0, 0.25, 1.0]), st.integers(1, 30), st.integers(1, 300))
-def test_waves_take_every_batch_once_and_in_order(sample: int, reserve: float, per_job: int, listed: int) -> None:
+def test_the_first_batches_hold_the_sample_and_its_reserve(
+    sample: int, reserve: float, per_job: int, listed: int
+) -> None:
     how: dict[str, Any] = {"sample": sample, "reserve": reserve, "tasks_per_job": per_job}
     batches = [batch_of(i, f"t{i}", listed, **how) for i in range(listed)]
-    assert batches == sorted(batches)
-    n, taken = max(batches) + 1, []
-    for wave in range(1000):
-        found = batches_of_wave(wave, n, **how)
-        if found is None:
-            break
-        assert len(found) > 0
-        taken += list(found)
-    assert taken == list(range(n))
-    first = batches_of_wave(0, n, **how)
-    assert first is not None
-    assert sum(b in first for b in batches) >= min(listed, n_first(sample, reserve))
+    assert batches == sorted(batches) and set(batches) == set(range(max(batches) + 1))
+    first = n_first_batches(max(batches) + 1, **how)
+    assert sum(b < first for b in batches) >= min(listed, n_first(sample, reserve))
 
 
 def test_why_a_task_is_left_out() -> None:

@@ -146,7 +146,9 @@ def test_a_changed_model_reruns_only_its_jobs(study: Study) -> None:
     changed["models"][1]["litellm"] = "scripted/flaky-0"
     study.configure(changed)
     measured = {
-        r: n for r, n in study.jobs().items() if r.startswith(("run_", "probe_", "build_image", "validate_", "estimate_"))
+        r: n
+        for r, n in study.jobs().items()
+        if r.startswith(("run_", "probe_", "build_image", "validate_", "estimate_"))
     }
     assert measured == {"run_evaluation": 2}
     study.snakemake(*DATA)
