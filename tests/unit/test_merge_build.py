@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from task_builders import TOML, multi
 
+from task_builders import TOML, multi
 from termdepth.merge.build import build, merged_instruction, why_not_mergeable
 from termdepth.merge.checks import Checks
 from termdepth.models.conversation import read_conversation

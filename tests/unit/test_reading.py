@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
-from task_builders import DOCKERFILE, TOML, multi, single, write
 
+from task_builders import DOCKERFILE, TOML, multi, single, write
 from termdepth.data.schema import TASKS
 from termdepth.errors import UserError
 from termdepth.tasks.digest import content_digest

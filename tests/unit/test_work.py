@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from task_builders import multi, single
 
+from task_builders import multi, single
 from termdepth.tasks.heredocs import mask, outline
 from termdepth.tasks.reading import TaskInfo, read_task
 from termdepth.tasks.tokens import count_tokens, token_ids
