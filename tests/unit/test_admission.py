@@ -85,7 +85,7 @@ def test_words_of_a_missing_network(line: str) -> None:
 
 
 def test_other_failures_are_not_the_network() -> None:
-    log = "AssertionError: expected 3\nconnection refused on localhost:5000\nFile not found: resolve.conf\n"
+    log = "FileNotFoundError: [Errno 2] No such file or directory: '/app/x'\nAssertionError: expected 3\nconnection refused on localhost:5000\nFile not found: resolve.conf\n"
     assert failed_access(log) is None
 
 
@@ -99,6 +99,7 @@ def test_other_failures_are_not_the_network() -> None:
         ({"solution/solve.sh": "curl http://localhost:80/x\nwget http://127.0.0.1/\n"}, None),
         ({"solution/solve.sh": "cd x && pip install -q requests\n"}, "solution/solve.sh:1: cd x && pip install -q requests"),
         ({"solution/solve.sh": "git clone https://github.com/a/b\n"}, "solution/solve.sh:1: git clone https://github.com/a/b"),
+        ({"tests/test.sh": "python3 -m pip install -q pytest 2>/dev/null || true\n"}, None),
         ({"solution/solve.sh": "echo aptitude; cargo build --offline\n"}, None),
     ],
 )  # fmt: skip

@@ -10,7 +10,7 @@ import pytest
 from termdepth.data.io import to_arrow
 from termdepth.data.schema import PUBLIC_PASS_RATES
 from termdepth.errors import UserError
-from termdepth.public import pass_rates
+from termdepth.public import pass_rates, public_columns
 from termdepth.stats import spearman
 
 TB2 = Path(__file__).parents[2] / "resources" / "public" / "tb2"
@@ -90,3 +90,14 @@ def test_a_task_described_twice_is_refused(tmp_path: Path) -> None:
     tasks = trials(tmp_path, "task,category\na,x\na,y\n", "tasks.csv")
     with pytest.raises(UserError, match=r"tasks\.csv:3"):
         pass_rates(trials(tmp_path, HEAD + "a,m,1,0,,3\n"), tasks, "set", "here")
+
+
+def test_trials_are_columns_to_sample_by(tmp_path: Path) -> None:
+    path = trials(tmp_path, "task,model,reward,turns\na,m,1,7\na,m,1,5\na,n,0,2\nb,n,0.5,3\nb,n,,\n")
+    found = public_columns(path)
+    assert found["a"] == {
+        "public.passes": 2, "public.runs": 3, "public.fewest_turns": 5,
+        "public.m.passes": 2, "public.m.runs": 2, "public.m.fewest_turns": 5,
+        "public.n.passes": 0, "public.n.runs": 1, "public.n.fewest_turns": None,
+    }  # fmt: skip
+    assert found["b"]["public.passes"] == 0 and found["b"]["public.m.runs"] == 0
