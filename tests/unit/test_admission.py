@@ -85,7 +85,10 @@ def test_words_of_a_missing_network(line: str) -> None:
 
 
 def test_other_failures_are_not_the_network() -> None:
-    log = "FileNotFoundError: [Errno 2] No such file or directory: '/app/x'\nAssertionError: expected 3\nconnection refused on localhost:5000\nFile not found: resolve.conf\n"
+    log = (
+        "FileNotFoundError: [Errno 2] No such file or directory: '/app/x'\nAssertionError: expected 3\n"
+        "connection refused on localhost:5000\nFile not found: resolve.conf\n"
+    )
     assert failed_access(log) is None
 
 

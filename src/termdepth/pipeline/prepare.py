@@ -8,6 +8,7 @@ import json
 import shutil
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -126,7 +127,8 @@ async def run_reference(task: TaskRef, agent: str, environment: Any, folder: Pat
     trial_dir = folder / task.dataset / task.task / f"{agent}-{key}"
     record = trial_dir / "validation.json"
     try:
-        return Reference(**json.loads(record.read_text()))
+        known = Reference(**json.loads(record.read_text()))
+        return replace(known, no_network=no_network_in(trial_dir))
     except (OSError, ValueError, TypeError):
         shutil.rmtree(trial_dir, ignore_errors=True)
     started = time.monotonic()
@@ -139,7 +141,7 @@ async def run_reference(task: TaskRef, agent: str, environment: Any, folder: Pat
         problem = verifier or next(
             (redact(f"{e.exception_type}: {e.exception_message}") for e in result.recorded_exceptions()), None
         )
-        reference = Reference(rewards, problem, time.monotonic() - started, no_network_in(trial_dir))
+        reference = Reference(rewards, problem, time.monotonic() - started)
         if problem and not verifier and rewards[-1] is None:
             return reference  # something around the task broke: not kept, it may be mended by the next time
     except (asyncio.CancelledError, UserError):
@@ -150,7 +152,7 @@ async def run_reference(task: TaskRef, agent: str, environment: Any, folder: Pat
     tmp = record.with_suffix(".tmp")
     tmp.write_text(json.dumps(reference.__dict__))
     tmp.replace(record)
-    return reference
+    return replace(reference, no_network=no_network_in(trial_dir))
 
 
 def no_network_in(trial_dir: Path) -> str | None:
