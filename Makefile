@@ -41,7 +41,7 @@ report: setup
 	@echo "Next: README.md, \"Your own tasks and models\"."
 
 test: setup
-	pytest $(ARGS)
+	pytest -n 2 --dist loadfile $(ARGS)
 
 lint: setup
 	ruff check .
