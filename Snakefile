@@ -4,6 +4,9 @@ from snakemake.utils import min_version
 min_version("9.27")
 
 
+include: "workflow/rules/setup.smk"
+
+
 configfile: "config/config.yaml"
 
 

@@ -87,10 +87,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("must be 1 or more")
-    return value
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number of 1 or more, not {text!r}")
+    return int(text)
 
 
 def _print(values: dict[str, Any], as_json: bool) -> None:
@@ -131,19 +130,24 @@ def _work(args: argparse.Namespace) -> int:
 def _validate(args: argparse.Namespace) -> int:
     config, dataset = _config(args)
     admission = _admission(config, dataset)[1]
+    unsolved = admission["admitted"] and admission["oracle_segments"] is None
+    note = "no reference solution: only doing nothing was checked" if unsolved else None
     _print(
         {
-            k: admission[k]
-            for k in (
-                "task",
-                "backend",
-                "admitted",
-                "reason",
-                "oracle_segments",
-                "noop_reward",
-                "build_seconds",
-                "seconds",
-            )
+            **{
+                k: admission[k]
+                for k in (
+                    "task",
+                    "backend",
+                    "admitted",
+                    "reason",
+                    "oracle_segments",
+                    "noop_reward",
+                    "build_seconds",
+                    "seconds",
+                )
+            },
+            "note": note,
         },
         args.json,
     )
@@ -183,14 +187,18 @@ def _depth(args: argparse.Namespace) -> int:
 
     config, dataset = _config(args, first=args.model, second=args.second)
     task_row, admission = _admission(config, dataset)
+    if not admission["admitted"]:
+        raise UserError(
+            f"the task is not admitted: {admission['reason']}",
+            where=args.task,
+            hint="its D would mean nothing; `termdepth run` makes single runs all the same",
+        )
     task = _task(config, dataset)
     runs: list[dict[str, Any]] = []
     phases: tuple[Phase, ...] = ("uncapped", "probe", "second")
     for phase in phases:
         runs += measure(config, dataset, [task], phase, runs, threads=1, say=_say)[0]
-    row = depth_rows([task_row], [admission | {"admitted": True}], runs, protocol_of(config), plan_depths([task_row]))[
-        0
-    ]
+    row = depth_rows([task_row], [admission], runs, protocol_of(config), plan_depths([task_row]))[0]
     above = f">{config.protocol.caps[-1]}"
     values = {
         "task": row["task"],
@@ -298,7 +306,16 @@ def _model(config: Config, role: Any, name: str | None) -> ModelEntry | None:
 def _task_row(config: Config, dataset: Dataset) -> dict[str, Any]:
     from termdepth.pipeline.listing import list_tasks
 
-    return list_tasks(config, dataset)[0]
+    try:
+        row = list_tasks(config, dataset)[0]
+    except UserError as e:
+        _, _, reason = e.problem.partition("can be used: ")
+        if not reason:
+            raise
+        raise UserError(f"the task cannot be used: {reason}", where=dataset.path) from None
+    if row["left_out"]:
+        raise UserError(f"the task cannot be used: {row['left_out']}", where=dataset.path)
+    return row
 
 
 def _admission(config: Config, dataset: Dataset) -> tuple[dict[str, Any], dict[str, Any]]:

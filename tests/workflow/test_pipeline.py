@@ -196,6 +196,41 @@ def test_a_wrong_config_is_one_clear_line_and_nothing_runs(tmp_path: Path) -> No
     assert not (study.folder / "results").exists()
 
 
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [("datasets: [\n", "config/config.yaml, line"), ("", "config/config.yaml"), ("models: []\nmodels: []\n", "line 2")],
+)
+def test_a_config_that_is_no_yaml_is_one_line_with_its_file(tmp_path: Path, text: str, where: str) -> None:
+    study = Study(tmp_path, ["single-script-a"], config())
+    (study.folder / "config/config.yaml").write_text(text)
+    said = study.snakemake(ok=False)
+    lines = [line for line in said.splitlines() if line.startswith("termdepth:")]
+    assert len(lines) == 1 and where in lines[0], said
+    assert "Traceback" not in said
+
+
+def test_a_provider_that_fails_every_run_fails_the_job_and_says_why(tmp_path: Path) -> None:
+    settings = config(allow_remote_models=True)
+    settings["models"] = [
+        {
+            "id": "gone",
+            "litellm": "openai/gone",
+            "roles": ["first"],
+            "api_base": "http://127.0.0.1:9/v1",
+            "request_timeout_sec": 2,
+        }
+    ]
+    study = Study(tmp_path, ["single-script-a"], settings)
+    os.environ["OPENAI_API_KEY"] = "sk-not-a-real-key-0123456789"
+    try:
+        said = study.snakemake(*DATA, ok=False)
+    finally:
+        del os.environ["OPENAI_API_KEY"]
+    assert "failed for reasons outside the tasks" in said and "run again" in said
+    assert "sk-not-a-real-key" not in said
+    assert not (study.folder / "results/data/depth.parquet").exists()
+
+
 def _ours(folder: Path) -> list[int]:
     """Processes whose working folder is the study's."""
     found = []

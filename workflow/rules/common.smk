@@ -1,21 +1,11 @@
-import sys
-from pathlib import Path
-
-from snakemake.exceptions import WorkflowError
 from snakemake.utils import validate
 
-try:
-    from termdepth.config import parse_config
-    from termdepth.data import TABLES, read_table
-    from termdepth.errors import UserError
-    from termdepth.pipeline import batches
-    from termdepth.pipeline.spec import folder_signature, spec
-    from termdepth.report.context import ReportContext
-    from termdepth.report.registry import CATEGORIES, ITEMS
-except ImportError as e:
-    raise WorkflowError(
-        f"{e}. Set up first: `make setup`, then `. .venv/bin/activate`."
-    )
+from termdepth.config import parse_config
+from termdepth.data import TABLES, read_table
+from termdepth.pipeline import batches
+from termdepth.pipeline.spec import folder_signature, spec
+from termdepth.report.context import ReportContext
+from termdepth.report.registry import CATEGORIES, ITEMS
 
 try:
     CONFIG = parse_config(
@@ -28,6 +18,7 @@ validate(config, Path(workflow.basedir) / "config/schema.json", set_default=Fals
 
 RESULTS = str(CONFIG.results)
 DATASETS = [d.name for d in CONFIG.datasets]
+BACKEND = [CONFIG.backend, CONFIG.sandbox_allowed]
 EVALUATED = [m.id for m in CONFIG.evaluated]
 
 
@@ -117,7 +108,7 @@ def image_spec(wildcards):
     tasks = tasks_of(wildcards.dataset, wildcards.batch)
     return spec(
         "images",
-        backend=CONFIG.backend,
+        backend=BACKEND,
         dataset=dataset_spec(wildcards.dataset, *IMAGE_KEYS, "light"),
         judge=judge_spec(tasks),
         tasks=digests(tasks),
@@ -127,7 +118,7 @@ def image_spec(wildcards):
 def validate_spec(wildcards):
     return spec(
         "validate",
-        backend=CONFIG.backend,
+        backend=BACKEND,
         dataset=dataset_spec(wildcards.dataset, *CONTAINER_KEYS, "oracle_repeats"),
         tasks=digests(tasks_of(wildcards.dataset, wildcards.batch)),
     )
@@ -138,7 +129,7 @@ def admit_spec(wildcards):
     keys = (*CONTAINER_KEYS, "light", "oracle_repeats", "sample")
     return spec(
         "admit",
-        backend=CONFIG.backend,
+        backend=BACKEND,
         dataset=dataset_spec(wildcards.dataset, *keys),
         judge=judge_spec(found),
         tasks=digests(found),
@@ -151,7 +142,7 @@ def run_spec(wildcards, model, **depends):
 
     return spec(
         "measure",
-        backend=CONFIG.backend,
+        backend=BACKEND,
         dataset=dataset_spec(
             wildcards.dataset,
             *CONTAINER_KEYS,
@@ -203,7 +194,7 @@ def evaluation_spec(wildcards):
 def replay_spec(wildcards):
     return spec(
         "replay",
-        backend=CONFIG.backend,
+        backend=BACKEND,
         dataset=dataset_spec(wildcards.dataset, *CONTAINER_KEYS),
         tasks={
             r["task"]: r["digest"]
@@ -217,7 +208,7 @@ def merge_spec(wildcards):
 
     return spec(
         "merge",
-        backend=CONFIG.backend,
+        backend=BACKEND,
         dataset=dataset_spec(wildcards.dataset, *CONTAINER_KEYS, "merge"),
         knowledge=knowledge_digest(CONFIG.role("first")),
         tasks={

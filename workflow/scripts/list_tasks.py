@@ -11,5 +11,6 @@ with job(snakemake) as log:
         if row["left_out"]:
             log.detail(f"{row['task']}: {row['left_out']}")
     listed = sum(row["order"] is not None for row in rows)
-    log.say(f"  {dataset.name}: {len(rows)} tasks found, {listed} to sample from")
+    why = "" if listed == len(rows) else "; why the others are not stands in results/data/admission.parquet and the log"
+    log.say(f"  {dataset.name}: {len(rows)} tasks found, {listed} to sample from{why}")
     write_table(rows, TABLES["tasks"], snakemake.output.tasks)

@@ -100,11 +100,11 @@ class _UniqueKeys(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-def load_config(path: str | Path) -> Config:
-    """The config in one YAML file.
+def read_yaml(path: str | Path) -> Mapping[str, Any]:
+    """The mapping in one YAML file.
 
     Raises:
-        UserError: the file cannot be read, is not YAML (with its line), or is not a config.
+        UserError: the file cannot be read, is not YAML (with its line), names a key twice, or is no mapping.
     """
     path = Path(path)
     try:
@@ -119,7 +119,16 @@ def load_config(path: str | Path) -> Config:
         raise UserError(f"not valid YAML: {getattr(e, 'problem', e)}", where=line) from None
     if not isinstance(data, Mapping):
         raise UserError("a config is a mapping with `datasets` and `models`", where=path)
-    return parse_config(data, where=str(path))
+    return data
+
+
+def load_config(path: str | Path) -> Config:
+    """The config in one YAML file.
+
+    Raises:
+        UserError: as `read_yaml` and `parse_config`.
+    """
+    return parse_config(read_yaml(path), where=str(path))
 
 
 def schema_json() -> str:

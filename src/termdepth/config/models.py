@@ -360,6 +360,12 @@ class Config(_Model):
         return next((m for m in self.models if role in m.roles), None)
 
     @property
+    def sandbox_allowed(self) -> bool:
+        """Whether `backend: auto` may take the sandbox for trusted datasets: not while a remote model's commands would run
+        in it without permission."""
+        return self.allow_remote_models or all(m.scripted for m in self.models)
+
+    @property
     def evaluated(self) -> list[ModelEntry]:
         """Models with the role `evaluated`, in the order of the config."""
         return [m for m in self.models if "evaluated" in m.roles]

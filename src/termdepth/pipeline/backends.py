@@ -10,6 +10,7 @@ from termdepth.environments import backend
 from termdepth.environments.backend import BackendChoice, sweep_all
 from termdepth.environments.dockerfile import DOCKER_HUB
 from termdepth.environments.image import ImageRecord
+from termdepth.errors import UserError
 
 __all__ = ["backend_for", "ensure_image", "environment_for", "sweep_all", "trim_images"]
 
@@ -20,6 +21,16 @@ def backend_for(config: Config, dataset: Dataset) -> BackendChoice:
     Raises:
         UserError: none works here, or a remote model would run in the sandbox without permission.
     """
+    if config.backend == "auto" and dataset.trusted and not config.sandbox_allowed:
+        try:
+            choice = backend.select_backend("docker", trusted=True)
+        except UserError as e:
+            raise UserError(
+                f"{e.problem}, and remote models do not run in the embedded sandbox",
+                where="backend: auto",
+                hint="start Docker, or accept the sandbox for trusted datasets with allow_remote_models: true",
+            ) from None
+        return BackendChoice(choice.name, "the dataset is trusted, but a remote model's commands will run in it")
     choice = backend.select_backend(config.backend, trusted=dataset.trusted)
     for model in config.models:
         backend.check_model_allowed(choice, model.litellm, config.allow_remote_models)

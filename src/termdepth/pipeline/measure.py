@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any
 from termdepth.config.models import Config, Dataset, ModelEntry
 from termdepth.depth.protocol import Phase, Protocol, Run, RunRequest, next_run
 from termdepth.errors import UserError
+from termdepth.harness.outcomes import Outcome
 from termdepth.harness.record import RunSpec, TaskRef
 from termdepth.harness.runner import RunRecord, harness_identity, load_finished, run_once
 from termdepth.pipeline.backends import environment_for, sweep_all
@@ -163,6 +164,7 @@ class Measurer:
         self._say(
             f"  {task.dataset}/{task.task}  {model.id}  {cap}  {record.row['outcome']}  "
             f"{record.row['turns']} turns  {record.row['minutes'] * 60:.1f} s"
+            + (f"  {record.row['error']}" if record.row["error"] and not record.row["valid"] else "")
         )
         return record
 
@@ -221,7 +223,9 @@ def measure(
             for task in tasks
         )
 
-    return rows_of(asyncio.run(work()))
+    runs, turns = rows_of(asyncio.run(work()))
+    refuse_if_all_broken(runs)
+    return runs, turns
 
 
 def evaluate(
@@ -241,7 +245,23 @@ def evaluate(
         measurer = Measurer(config, dataset, threads=threads, say=say)
         return await gather_all(measurer.until_done(task, model, following) for task in tasks)
 
-    return rows_of(asyncio.run(work()))
+    runs, turns = rows_of(asyncio.run(work()))
+    refuse_if_all_broken(runs)
+    return runs, turns
+
+
+def refuse_if_all_broken(rows: Sequence[Mapping[str, Any]]) -> None:
+    """End a job whose every run failed for reasons outside its tasks: something is wrong here, not with the tasks.
+
+    Raises:
+        UserError: so that the pipeline makes these runs again when it is started again.
+    """
+    if rows and all(row["outcome"] == Outcome.INFRASTRUCTURE_ERROR for row in rows):
+        raise UserError(
+            f"all {len(rows)} runs failed for reasons outside the tasks; the last: {rows[-1]['error']}",
+            where=f"{rows[-1]['dataset']}, model {rows[-1]['model']}",
+            hint="mend it (provider, key, network, engine) and run again",
+        )
 
 
 def rows_of(records: Iterable[Iterable[RunRecord]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

@@ -102,7 +102,7 @@ def _built(config: Config, dataset: Dataset, task: dict[str, Any], backend: str,
     trim_images(config)
     decided = {} if measured.light else {"light_rule": measured.rule, "light_evidence": str(measured.evidence[0])}
     return {
-        "image": f"{backend}:{image.image_id}",
+        "image": f"{backend}:{image.image_id.removeprefix(f'{backend}:')}",
         "build_seconds": image.build_seconds,
         "build_bytes": image.size_bytes,
         "light": measured.light,
