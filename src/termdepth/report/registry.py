@@ -102,6 +102,7 @@ _ALL = (
     _figure("figure6", "Runs segment by segment (Figure 6)", MODELS, "runs", "models:figure6"),
     _figure("figure14", "How runs end (Figure 14)", MODELS, "runs", "models:figure14"),
     _table("outcomes", "How runs end, in numbers", MODELS, "runs", "evaluation:outcomes"),
+    _table("work_measures", "Other measures of work, in numbers", ROBUST, "depth", "work:work_measures"),
     _figure("figure9", "Other measures of work (Figure 9)", ROBUST, "depth", "robust:figure9"),
     _figure("figure10", "Effect of the second model (Figure 10)", ROBUST, "depth", "robust:figure10"),
     _table("second_model", "Effect of the second model, in numbers", ROBUST, "depth", "protocol:second_model"),
