@@ -9,7 +9,6 @@ rule run_evaluation:
         f"{RESULTS}/logs/run_evaluation/{{dataset}}.{{batch}}.{{model}}.log",
     conda:
         "../../envs/termdepth.yaml"
-    threads: 2
     params:
         spec=evaluation_spec,
     message:

@@ -9,7 +9,6 @@ rule run_uncapped:
         f"{RESULTS}/logs/run_uncapped/{{dataset}}.{{batch}}.log",
     conda:
         "../../envs/termdepth.yaml"
-    threads: 2
     params:
         spec=uncapped_spec,
         phase="uncapped",
@@ -31,7 +30,6 @@ rule probe_caps:
         f"{RESULTS}/logs/probe_caps/{{dataset}}.{{batch}}.log",
     conda:
         "../../envs/termdepth.yaml"
-    threads: 2
     params:
         spec=probe_spec,
         phase="probe",
@@ -76,7 +74,6 @@ rule estimate_depth:
         f"{RESULTS}/logs/estimate_depth/{{dataset}}.log",
     conda:
         "../../envs/termdepth.yaml"
-    threads: 2
     params:
         spec=lambda w: spec(
             "estimate",
