@@ -1,6 +1,9 @@
 rule collect_results:
     input:
-        collected,
+        tables=collected,
+        # Named here although `collected` asks the checkpoint: Snakemake looks anew at what follows a checkpoint only where the
+        # job depends on it directly.
+        admission=[f"{RESULTS}/admission/{d}.parquet" for d in DATASETS],
     output:
         table=f"{RESULTS}/data/{{table}}.parquet",
     log:

@@ -3,4 +3,4 @@ from termdepth.pipeline.job import job
 
 with job(snakemake):
     table = TABLES[snakemake.wildcards.table]
-    write_table(read_tables(snakemake.input, table), table, snakemake.output.table)
+    write_table(read_tables(list(snakemake.input.tables), table), table, snakemake.output.table)
