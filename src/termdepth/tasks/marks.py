@@ -17,14 +17,14 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from termdepth.errors import UserError
 from termdepth.tasks.heredocs import Unclosed, mask, outline
+from termdepth.tasks.shell import first_error, parser
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser
+    from tree_sitter import Node
 
 _MARK = re.compile(r"#+\s*(key[-_ ]?step|event)\s*:\s*(.*?)\s*$", re.IGNORECASE)
 _BEGIN_OR_END = re.compile(r"(begin|end)(?:\s+(.+))?$", re.IGNORECASE)
@@ -191,10 +191,10 @@ def _comments(text: str, where: str) -> list[Node]:
         raise _error(error.what, where, text.count("\n", 0, error.offset) + 1) from None
     except RecursionError:
         raise UserError("substitutions are nested too deeply", where=where) from None
-    root = _parser().parse((mask(text, seen) + "\n").encode(errors="replace")).root_node
+    root = parser().parse((mask(text, seen) + "\n").encode(errors="replace")).root_node
     if root.has_error:
         raise _error(
-            "this cannot be parsed, so that marks cannot be found", where, _first_error(root), "write it plainly"
+            "this cannot be parsed, so that marks cannot be found", where, first_error(root), "write it plainly"
         )
     found, pending = [], [root]
     while pending:
@@ -203,17 +203,6 @@ def _comments(text: str, where: str) -> list[Node]:
             found.append(node)
         pending.extend(node.children)
     return sorted(found, key=lambda node: node.start_byte)
-
-
-def _first_error(root: Node) -> int:
-    """The line (from 1) of the first error under `root`."""
-    node = root
-    while not (node.is_error or node.is_missing):
-        child = next((child for child in node.children if child.has_error or child.is_missing), None)
-        if child is None:
-            break
-        node = child
-    return node.start_point[0] + 1
 
 
 def _syntax_error(script: str) -> tuple[int | None, str] | None:
@@ -238,11 +227,3 @@ def _syntax_error(script: str) -> tuple[int | None, str] | None:
 
 def _error(problem: str, where: str, line: int | None, hint: str | None = None) -> UserError:
     return UserError(problem, where=where if line is None else f"{where}:{line}", hint=hint)
-
-
-@lru_cache(maxsize=1)
-def _parser() -> Parser:
-    import tree_sitter_bash
-    from tree_sitter import Language, Parser
-
-    return Parser(Language(tree_sitter_bash.language()))
