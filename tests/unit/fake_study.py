@@ -131,6 +131,10 @@ class _Study:
                 "w_chars": 38 * work if w_lines else None, "w_fallback": None, "instruction_words": 120 + 220 * segments,
                 "difficulty": label, "category": "made up", "tags": [], "timeout_sec": 1800.0, "digest": name,
                 "light": admitted or rng.random() < 0.5, "light_rule": None, "light_evidence": None, "problem": None,
+                "segment_lines": _parts(w_lines, segments), "segment_words": [120 // segments + 220] * segments,
+                "segment_names": [14 + index % 3] * segments if made.kind == "ours" else None,
+                "original_dataset": "TW" if made.kind == "ours" else None,
+                "original_task": f"tw-{index:03d}" if made.kind == "ours" else None,
                 "n_checks": 3, "left_out": None, "group": label, "order": index, "batch": index // 20,
             }
         )  # fmt: skip
@@ -238,12 +242,9 @@ class _Study:
             and not (change == "event_removed" and self.rng.random() > 0.25)
         ]  # fmt: skip
 
-    def segments(self, tasks: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        return [
-            {"dataset": "Ours", "task": t["task"], "segment": s, "w_lines": int(self.rng.lognormal(3.9, 0.7)) + 1,
-             "instruction_words": int(self.rng.normal(234, 60)), "stated_names": int(self.rng.normal(14, 4))}
-            for t in tasks for s in range(1, t["n_segments"] + 1)
-        ]  # fmt: skip
+
+def _parts(total: int | None, n: int) -> list[int] | None:
+    return None if total is None else [total // n + (i < total % n) for i in range(n)]
 
 
 def fake_study(seed: int = 0) -> tuple[dict[str, pd.DataFrame], ReportContext]:
@@ -263,13 +264,6 @@ def fake_study(seed: int = 0) -> tuple[dict[str, pd.DataFrame], ReportContext]:
     mine = [t for t in study.depth if t["dataset"] == "Ours"]
     frames = {
         "replays": pd.DataFrame(study.replays(mine)),
-        "segments": pd.DataFrame(study.segments(mine)),
-        "pairs": pd.DataFrame(
-            [
-                {"dataset": "Ours", "task": t["task"], "original_dataset": "TW", "original_task": f"tw-{i:03d}"}
-                for i, t in enumerate(mine)
-            ]
-        ),
         "runs": pd.DataFrame(study.runs),
         "depth": pd.DataFrame(study.depth),
         "tasks": pd.DataFrame(study.tasks),

@@ -264,3 +264,16 @@ def test_checking_stops_where_something_around_the_tasks_is_wrong() -> None:
     assert hopeless(rows[1:]) is None
     assert hopeless([*rows[:29], {"order": 29, "admitted": False, "reason": "oracle failed: x"}]) is None
     assert hopeless([*rows, {"order": 30, "admitted": True, "reason": None}]) is None
+
+
+def test_the_original_of_a_task_is_named_by_its_metadata_or_by_the_csv(tmp_path: Path) -> None:
+    single(
+        tmp_path / "set/a",
+        toml=TOML.replace("[metadata]", '[metadata]\noriginal_dataset = "TW"\noriginal_task = "restore"'),
+    )
+    single(tmp_path / "set/b")
+    csv = tmp_path / "more.csv"
+    csv.write_text("task,original_dataset,original_task\nb,TB2,42\n")
+    config = study(tmp_path / "set", csv={"path": csv})
+    rows = {r["task"]: (r["original_dataset"], r["original_task"]) for r in list_tasks(config, config.datasets[0])}
+    assert rows == {"a": ("TW", "restore"), "b": ("TB2", "42")}  # a name of digits stays a name

@@ -268,3 +268,30 @@ def test_levels_are_ordered_by_meaning() -> None:
     assert level_order(["hard", "easy", "medium", None, "easy"]) == ["easy", "medium", "hard"]
     assert level_order([">10", "<=3", ">3, <=10", "(none)"]) == ["<=3", ">3, <=10", ">10", "(none)"]
     assert level_order(["2 / >5", "1", "2 / <=5", "10"]) == ["1", "2 / <=5", "2 / >5", "10"]
+
+
+def test_table9_is_over_the_segments_and_tasks_that_were_admitted() -> None:
+    def made(name: str, n: int, lines: list[int] | None, names: list[int] | None) -> dict[str, Any]:
+        return {
+            "dataset": "ours", "task": name, "n_segments": n, "segment_lines": lines, "segment_words": [100] * n,
+            "segment_names": names,
+        }  # fmt: skip
+
+    tasks = [
+        made("a", 3, [10, 20, 60], [1, 2, 3]),
+        made("b", 3, [30, 30, 30], None),
+        made("c", 2, None, [5, 5]),
+        made("refused", 3, [999, 999, 999], [99, 99, 99]),
+        made("single", 1, [999], [99]),
+    ]
+    admission = [{"dataset": "ours", "task": t["task"], "admitted": t["task"] != "refused"} for t in tasks]
+    table = build("table9", tasks=tasks, admission=admission)
+    rows = {(r["statistic"], r["source"]): r for r in read(table)}
+    lines = rows["lines of the reference solution", "measured"]
+    assert (lines["per_segment_median"], lines["per_task_median"], lines["tasks"]) == ("30", "90", "2")
+    assert (float(lines["per_segment_p10"]), float(lines["per_segment_p90"])) == (15.0, 45.0)
+    words = rows["words of the instruction", "measured"]
+    assert (words["per_segment_median"], words["per_task_median"], words["tasks"]) == ("100", "300", "3")
+    names = rows["names stated in the instruction", "measured"]
+    assert (names["per_segment_median"], names["per_task_median"], names["tasks"]) == ("3", "8", "2")
+    assert rows["lines of the reference solution", "paper"]["per_segment_median"] == "52"

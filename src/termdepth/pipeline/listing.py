@@ -93,6 +93,7 @@ def list_tasks(config: Config, dataset: Dataset) -> list[dict[str, Any]]:
     return [
         {c.name: given[c.name] if c.name in placed else row.get(c.name) for c in TABLES["tasks"].columns}
         | {"difficulty": labels(given, dataset.difficulty)}
+        | {key: None if given.get(key) is None else str(given[key]) for key in ("original_dataset", "original_task")}
         for row, given in zip(rows, ordered, strict=True)
     ]
 

@@ -6,40 +6,11 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
-from termdepth.data.schema import TABLES, Column, Table
+from termdepth.data.schema import TABLES, Table
 from termdepth.stats import d_rank_value
 
 Frames = dict[str, pd.DataFrame]
 
-
-def _c(name: str, type_: str, meaning: str) -> Column:
-    return Column(name, type_, "", meaning, "unknown")  # type: ignore[arg-type]
-
-
-# Frames of later stages (seed environments). They move to the declared schemas with their stages.
-PAIRS = Table(
-    "pairs",
-    "a task of ours and the original task of its seed environment (Figure 13)",
-    (
-        _c("dataset", "string", "dataset of our task"),
-        _c("task", "string", "our task"),
-        _c("original_dataset", "string", "dataset of the original task"),
-        _c("original_task", "string", "the original task"),
-    ),
-)
-SEGMENTS = Table(
-    "segments",
-    "one segment of a task (Table 9)",
-    (
-        _c("dataset", "string", "name of the dataset"),
-        _c("task", "string", "task"),
-        _c("segment", "int", "segment, from 1"),
-        _c("w_lines", "int", "lines of the segment's reference solution"),
-        _c("instruction_words", "int", "words of the segment's instruction"),
-        _c("stated_names", "int", "names that the checks rely on, stated in the instruction"),
-    ),
-)
-DERIVED: dict[str, Table] = {t.name: t for t in (PAIRS, SEGMENTS)}
 
 _DTYPES = {"string": "object", "int": "float64", "float": "float64", "bool": "boolean"}
 
@@ -72,7 +43,7 @@ def prepare(frames: Mapping[str, pd.DataFrame], inputs: Iterable[str]) -> Frames
     """
     prepared: Frames = {}
     for name in inputs:
-        frame = _prepared(frames.get(name), TABLES.get(name) or DERIVED[name])
+        frame = _prepared(frames.get(name), TABLES[name])
         if name == "depth":
             frame["d_rank"] = d_rank_value(frame["d"], frame["d_above"])
             frame["d_first_rank"] = d_rank_value(frame["d_first"], frame["d_first_above"])

@@ -29,7 +29,7 @@ class Item:
     """One table or figure.
 
     name: file name and caption name. title: for people. category: where Snakemake's report lists it. inputs: tables of
-    record (or derived frames, see `termdepth.report.frames`) it reads. build: 'module:function' of
+    record it reads. build: 'module:function' of
     (frames, context) -> TableResult or Figure, or a sentence that says why there is none.
     """
 
@@ -96,8 +96,8 @@ _ALL = (
     _table("merged_outcomes", "What merging the segments changes", OURS, "merged", "merged:outcomes"),
     _table("merged_tasks", "Every merged task", OURS, "merged", "merged:tasks"),
     _table("table8", "Replays with a part removed (Table 8)", OURS, "replays", "segmented:table8"),
-    _table("table9", "Statistics of the tasks (Table 9)", OURS, "tasks admission segments", "segmented:table9"),
-    _figure("figure13", "Ours against the original tasks (Figure 13)", OURS, "depth pairs", "segmented:figure13"),
+    _table("table9", "Statistics of the tasks (Table 9)", OURS, "tasks admission", "segmented:table9"),
+    _figure("figure13", "Ours against the original tasks (Figure 13)", OURS, "depth tasks", "segmented:figure13"),
     _table("table2", "Evaluated models (Table 2)", MODELS, "runs", "evaluation:table2"),
     _figure("figure6", "Runs segment by segment (Figure 6)", MODELS, "runs", "models:figure6"),
     _figure("figure14", "How runs end (Figure 14)", MODELS, "runs", "models:figure14"),

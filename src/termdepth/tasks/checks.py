@@ -20,13 +20,16 @@ def count_checks(task: TaskInfo) -> int | None:
     None where there are neither: the verifier's checks have a form that is not known.
     """
     folders = list(dict.fromkeys(s.tests.parent for s in task.segments if s.tests is not None))
-    count = sum(_in_file(path) for folder in folders for path in _files(folder))
+    count = sum(_in_file(path) for folder in folders for path in script_files(folder))
     return count or None
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    for path in folder.rglob("*"):
-        if path.suffix in (".py", ".sh", ".bash") and path.is_file() and path.stat().st_size <= _LARGEST_FILE:
+def script_files(folder: Path) -> Iterator[Path]:
+    """Shell and Python files of a verifier, in order of name; links lead nowhere."""
+    for path in sorted(folder.rglob("*")):
+        if path.suffix not in (".py", ".sh", ".bash") or path.is_symlink() or not path.is_file():
+            continue
+        if path.stat().st_size <= _LARGEST_FILE:
             yield path
 
 

@@ -8,16 +8,22 @@ from typing import Any
 
 from termdepth.tasks.checks import count_checks
 from termdepth.tasks.light import LightLimits, LightVerdict, light_dependencies
+from termdepth.tasks.names import stated_names
 from termdepth.tasks.reading import FoundTask, TaskInfo, TaskProblem, find_tasks, printable, read_task
-from termdepth.tasks.work import Work, task_work
+from termdepth.tasks.work import Work, segment_lines, task_work
 
 _COLUMNS = (
     *("n_segments", "w_lines", "w_naive_lines", "w_tokens", "w_chars", "w_fallback", "instruction_words"),
     *(
+        "segment_lines",
+        "segment_words",
+        "segment_names",
         "n_checks",
         "difficulty",
         "category",
         "tags",
+        "original_dataset",
+        "original_task",
         "timeout_sec",
         "digest",
         "light",
@@ -54,7 +60,12 @@ def _read_row(found: FoundTask, root: Path, limits: LightLimits | None) -> tuple
     info = read_task(found.path, root)
     if isinstance(info, TaskProblem):
         return row | {"problem": info.reason}, {}
-    row |= _work_columns(task_work(info)) | _columns(info) | _light_columns(light_dependencies(info, limits))
+    row |= (
+        _work_columns(task_work(info))
+        | {"segment_lines": segment_lines(info)}
+        | _columns(info)
+        | _light_columns(light_dependencies(info, limits))
+    )
     return row, info.metadata
 
 
@@ -74,13 +85,23 @@ def _columns(info: TaskInfo) -> dict[str, Any]:
     return {
         "n_segments": info.n_segments,
         "instruction_words": info.instruction_words,
+        "segment_lines": segment_lines(info),
+        "segment_words": [segment.instruction_words for segment in info.segments],
+        "segment_names": _name_counts(info),
         "n_checks": count_checks(info),
         "difficulty": _label(info.metadata.get("difficulty")),
         "category": _label(info.metadata.get("category")),
         "tags": _labels(info.metadata.get("tags")),
+        "original_dataset": _label(info.metadata.get("original_dataset")),
+        "original_task": _label(info.metadata.get("original_task")),
         "timeout_sec": info.timeout_sec,
         "digest": info.digest,
     }
+
+
+def _name_counts(info: TaskInfo) -> list[int] | None:
+    counts = [stated_names(segment) for segment in info.segments]
+    return None if None in counts else [len(names) for names in counts if names is not None]
 
 
 def _light_columns(verdict: LightVerdict) -> dict[str, Any]:

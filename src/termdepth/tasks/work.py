@@ -18,15 +18,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from termdepth.tasks.heredocs import Unclosed, mask, outline
+from termdepth.tasks.shell import first_error, parser
 from termdepth.tasks.tokens import count_tokens
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser
+    from tree_sitter import Node
 
     from termdepth.tasks.reading import TaskInfo
 
@@ -88,6 +88,14 @@ def task_work(task: TaskInfo) -> Work | None:
     return _sum((work for _, work in counted), "; ".join(reasons) or None)
 
 
+def segment_lines(task: TaskInfo) -> list[int] | None:
+    """W of each segment; None where a segment has no solution of its own."""
+    scripts = [segment.solution for segment in task.segments]
+    if None in scripts or len(set(scripts)) < len(scripts):
+        return None
+    return [count_work(path.read_bytes()).w_lines for path in scripts if path is not None]
+
+
 def command_lines(text: str) -> int:
     """W from the commands sent in a run, for datasets without solutions (App. D: TMax): their non-blank lines."""
     return sum(1 for line in text.split("\n") if line.strip(_SPACE))
@@ -126,9 +134,9 @@ def _comment_lines(text: str, lines: list[str], hashes: list[int]) -> int:
         raise _NotParsed("substitutions are nested too deeply") from None
     # Bash drops a NUL, the parser takes it for the end of the script.
     masked = (mask(text, seen).replace("\0", "_") + "\n").encode("utf-8", errors="replace")
-    root = _parser().parse(masked).root_node
+    root = parser().parse(masked).root_node
     if root.has_error:
-        raise _NotParsed(f"line {_first_error(root) + 1}: syntax error")
+        raise _NotParsed(f"line {first_error(root)}: syntax error")
     content = {i for document in seen.here_documents for i in range(document.first_line, document.delimiter_line + 1)}
     starts, commented = _line_starts(masked), _comments(root)
     comments = 0
@@ -165,22 +173,3 @@ def _line_starts(text: bytes) -> list[int]:
     for line in text.split(b"\n"):
         starts.append(starts[-1] + len(line) + 1)
     return starts
-
-
-def _first_error(root: Node) -> int:
-    """Index of the line of the first error under `root`."""
-    node = root
-    while not (node.is_error or node.is_missing):
-        child = next((child for child in node.children if child.has_error or child.is_missing), None)
-        if child is None:
-            break
-        node = child
-    return node.start_point[0]
-
-
-@lru_cache(maxsize=1)
-def _parser() -> Parser:
-    import tree_sitter_bash
-    from tree_sitter import Language, Parser
-
-    return Parser(Language(tree_sitter_bash.language()))

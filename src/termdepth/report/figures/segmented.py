@@ -56,7 +56,7 @@ def figure5(frames: Frames, context: ReportContext) -> Figure | str:
 def figure13(frames: Frames, context: ReportContext) -> Figure | str:
     """Figure 13: original task of each seed environment against our task from it. Left: D, as counts. Right: W, log scales.
     On the dashed lines both are equal."""
-    pairs = frames["pairs"]
+    pairs = frames["tasks"][["dataset", "task", "original_dataset", "original_task"]].dropna()
     depth = frames["depth"][["dataset", "task", "d_rank", "w_lines", "solved"]]
     ours = pairs.merge(solved(depth), on=["dataset", "task"])
     both = ours.merge(

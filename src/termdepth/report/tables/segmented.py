@@ -86,9 +86,9 @@ def table8(frames: Frames, context: ReportContext) -> TableResult | str:
 
 
 STATISTICS = {
-    "w_lines": "lines of the reference solution",
-    "instruction_words": "words of the instruction",
-    "stated_names": "names stated in the instruction",
+    "segment_lines": "lines of the reference solution",
+    "segment_words": "words of the instruction",
+    "segment_names": "names stated in the instruction",
 }
 TABLE9 = (
     Col("dataset", "Dataset", "text"),
@@ -108,7 +108,6 @@ def table9(frames: Frames, context: ReportContext) -> TableResult | str:
     median with the 10th and 90th percentiles."""
     admitted = frames["admission"][true(frames["admission"]["admitted"])]
     tasks = frames["tasks"].merge(admitted[["dataset", "task"]], on=["dataset", "task"])
-    segments = frames["segments"].merge(admitted[["dataset", "task"]], on=["dataset", "task"])
     several = tasks[tasks["n_segments"] > 1]
     if several.empty:
         return NO_TASKS
@@ -118,14 +117,14 @@ def table9(frames: Frames, context: ReportContext) -> TableResult | str:
         mine = tasks[(tasks["dataset"] == name) & (tasks["n_segments"] > 1)]
         if mine.empty:
             continue
-        parts = segments[segments["dataset"] == name]
         info = next((d for d in context.datasets if d.name == name), None)
         for column, label in STATISTICS.items():
-            per_task = mine[column] if column in mine else parts.groupby("task")[column].sum(min_count=1)
+            counts = mine[column].dropna()
+            per_task = counts.map(sum).astype(float)
             measured = {
-                **_quantiles(parts[column], "per_segment"),
+                **_quantiles(counts.explode().astype(float), "per_segment"),
                 **_quantiles(per_task, "per_task"),
-                "tasks": int(per_task.notna().sum()),
+                "tasks": len(per_task),
             }
             theirs = (
                 paper.row(context, "table9_dataset", statistic=label) if info and info.paper_row == "Ours" else None
@@ -133,10 +132,10 @@ def table9(frames: Frames, context: ReportContext) -> TableResult | str:
             if theirs:
                 theirs = {k: v for k, v in theirs.items() if k != "statistic"}
             rows += compared({"dataset": context.dataset_label(name), "statistic": label}, measured, theirs)
-        counts = mine["n_segments"].value_counts().sort_index(ascending=False)
+        of_segments = mine["n_segments"].value_counts().sort_index(ascending=False)
         notes.append(
             f"{context.dataset_label(name)}: "
-            + ", ".join(f"{n} task{'s' if n > 1 else ''} of {int(k)} segments" for k, n in counts.items())
+            + ", ".join(f"{n} task{'s' if n > 1 else ''} of {int(k)} segments" for k, n in of_segments.items())
             + "."
         )
     columns = [c for c in TABLE9 if any(r.get(c.name) not in (None, "measured") for r in rows)]
