@@ -34,7 +34,7 @@ report: setup
 	@python -W ignore -m snakemake --quiet all --report results/report.html
 	@echo
 	@echo "Tables    $$(ls results/tables/*.md | wc -l) in results/tables/    (CSV and Markdown)"
-	@echo "Figures   $$(ls results/figures/*.png | wc -l) in results/figures/   (PNG and SVG)"
+	@echo "Figures   $$(ls results/figures/*.svg | wc -l) in results/figures/   (PNG and SVG for screens, .print.png and .print.pdf for print)"
 	@echo "Data      results/data/*.parquet, described in docs/data.md"
 	@echo "Report    results/report.html"
 	@echo

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import subprocess
 import sys
 import time
@@ -90,11 +91,17 @@ def test_everything_renders_at_full_size_in_seconds(full: Study, tmp_path: Path)
     assert written == {item.name + suffix for item in ITEMS.values() for suffix in item.files}
     from PIL import Image
 
-    with Image.open(tmp_path / "figure3.png") as image:
-        assert image.width == round(style.PAGE * 200)
+    for suffix, inches in ((".print.png", style.PAGE), (".png", style.PAGE * style.SCREEN)):
+        with Image.open(tmp_path / f"figure3{suffix}") as image:
+            assert image.width == pytest.approx(inches * 200, abs=1)
+            assert image.info["dpi"] == pytest.approx((200, 200), abs=0.1)
     svg = (tmp_path / "figure3.svg").read_text()
+    assert f'width="{style.PAGE * style.SCREEN * 72:g}pt"' in svg
+    assert f'viewBox="0 0 {style.PAGE * 72:g} ' in svg
     assert "<text" in svg
     assert ">Depth and work<" in svg
+    pdf = (tmp_path / "figure3.print.pdf").read_bytes()
+    assert re.search(rb"/MediaBox \[ 0 0 ([0-9.]+) ", pdf)[1] == f"{style.PAGE * 72:g}".encode()  # type: ignore[index]
 
 
 def test_everything_renders_from_nothing(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ class Item:
     @property
     def files(self) -> tuple[str, ...]:
         """Suffixes of the files that are written; the first is the one to show in a report."""
-        return (".html", ".csv", ".md") if self.kind == "table" else (".png", ".svg")
+        return (".html", ".csv", ".md") if self.kind == "table" else (".png", ".svg", ".print.png", ".print.pdf")
 
     def builder(self) -> Callable[..., Any]:
         """The function that makes it; imports its module."""

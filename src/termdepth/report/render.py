@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 
 def render(item: Item, frames: Mapping[str, pd.DataFrame], context: ReportContext, stem: Path) -> None:
-    """Write <stem>.html, .csv and .md for a table, <stem>.png (200 dpi) and <stem>.svg for a figure, each whole or not at all.
+    """Write <stem>.html, .csv and .md for a table; for a figure <stem>.png and .svg for screens, .print.png and .print.pdf
+    for print. Each file is written whole or not at all.
 
     Args:
         frames: tables of record by name; one that is not there, or is empty, is data that is missing.
@@ -43,4 +44,4 @@ def render(item: Item, frames: Mapping[str, pd.DataFrame], context: ReportContex
         built = item.builder()(prepare(frames, item.inputs), context)
         figure = style.sentence_figure(built) if isinstance(built, str) else built
         for suffix in item.files:
-            write_atomically(stem.with_name(stem.name + suffix), partial(style.save, figure, format_=suffix[1:]))
+            write_atomically(stem.with_name(stem.name + suffix), partial(style.save, figure, suffix=suffix))

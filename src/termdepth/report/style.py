@@ -7,10 +7,13 @@ white. A dataset keeps its colour and marker in every figure, and a model keeps 
 from __future__ import annotations
 
 import hashlib
+import io
+import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
@@ -26,8 +29,10 @@ from termdepth.report.context import ReportContext
 
 Floats = NDArray[np.float64]
 
-# Widths of a column and of a page of print, inches.
+# Widths of a column and of a page of print, inches. Figures are laid out at these, and shown larger on a screen, where
+# 8 points are too small to read: a page is then 1,000 pixels of CSS wide.
 COLUMN, PAGE = 3.4, 6.9
+SCREEN = 1.5
 DPI = 200
 FONT = 8.0
 SMALL = 7.0
@@ -81,6 +86,7 @@ _RC: dict[str, Any] = {
     "savefig.dpi": DPI,
     "figure.constrained_layout.use": True,
     "svg.fonttype": "none",
+    "pdf.fonttype": 42,
     "svg.hashsalt": "termdepth",
 }
 
@@ -99,10 +105,29 @@ def new_figure(width: float = PAGE, height: float = 2.8) -> Figure:
     return figure
 
 
-def save(figure: Figure, path: str, format_: str) -> None:
-    """Write the figure; the same figure gives the same bytes (no date inside)."""
-    metadata = {"Date": None} if format_ == "svg" else {"Software": None}
-    figure.savefig(path, format=format_, metadata=metadata, facecolor="white")
+def save(figure: Figure, path: str, suffix: str) -> None:
+    """Write the figure; the same figure gives the same bytes (no date inside).
+
+    suffix: ".png" or ".svg" at screen size, ".print.png" or ".print.pdf" at print size; rasters have 200 dots an inch.
+    """
+    scale = 1.0 if suffix.startswith(".print") else SCREEN
+    match suffix.rpartition(".")[2]:
+        case "png":
+            metadata: dict[str, Any] = {"metadata": {"Software": None}, "pil_kwargs": {"dpi": (DPI, DPI)}}
+            figure.savefig(path, format="png", dpi=DPI * scale, facecolor="white", **metadata)
+        case "pdf":
+            figure.savefig(path, format="pdf", metadata={"CreationDate": None}, facecolor="white")
+        case _:
+            text = io.StringIO()
+            figure.savefig(text, format="svg", metadata={"Date": None}, facecolor="white")
+            Path(path).write_text(_scaled(text.getvalue(), scale), encoding="utf-8")
+
+
+def _scaled(svg: str, scale: float) -> str:
+    """An SVG shown larger: its outer size changes, its own coordinates do not."""
+    head, tag, rest = svg.partition(">\n <metadata>")
+    size = re.compile(r'\b(width|height)="([0-9.]+)pt"')
+    return size.sub(lambda m: f'{m[1]}="{float(m[2]) * scale:g}pt"', head) + tag + rest
 
 
 def sentence_figure(sentence: str) -> Figure:
