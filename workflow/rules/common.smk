@@ -3,7 +3,7 @@ from snakemake.utils import validate
 from termdepth.config import parse_config
 from termdepth.data import TABLES, read_table
 from termdepth.pipeline import batches
-from termdepth.pipeline.spec import folder_signature, spec
+from termdepth.pipeline.spec import folder_signature, results_signature, spec
 from termdepth.report.context import ReportContext
 from termdepth.report.registry import CATEGORIES, ITEMS
 
@@ -82,16 +82,34 @@ def list_spec(wildcards):
         "tasks",
         dataset=dataset_spec(dataset.name, *keys.split()),
         folder=dataset.path and folder_signature(dataset.path),
+        public=[
+            results_signature(p.trials)
+            for p in CONFIG.public_results
+            if p.dataset == dataset.name
+        ],
     )
 
 
 def tables_of(dataset):
     """The user's tables that the tasks of a dataset are listed with."""
     own = CONFIG.dataset(dataset).csv
-    return [
-        *([own.path] if own else []),
-        *(p.trials for p in CONFIG.public_results if p.dataset == dataset),
-    ]
+    trials = [p.trials for p in CONFIG.public_results if p.dataset == dataset]
+    return [*([own.path] if own else []), *files_of(trials)]
+
+
+def files_of(paths):
+    """Those that can be inputs: of a folder Snakemake sees little; a spec has its signature."""
+    return [path for path in paths if path and not path.is_dir()]
+
+
+def public_spec(wildcards):
+    return spec(
+        "public",
+        results=[
+            {**p.model_dump(mode="json"), "folder": results_signature(p.trials)}
+            for p in CONFIG.public_results
+        ],
+    )
 
 
 def digests(tasks):

@@ -22,7 +22,7 @@ rule collect_results:
 
 rule read_public_results:
     input:
-        [f for p in CONFIG.public_results for f in (p.trials, p.tasks) if f],
+        files_of(f for p in CONFIG.public_results for f in (p.trials, p.tasks)),
     output:
         rates=f"{RESULTS}/data/public_pass_rates.parquet",
     log:
@@ -30,10 +30,7 @@ rule read_public_results:
     conda:
         "../../envs/termdepth.yaml"
     params:
-        spec=spec(
-            "public",
-            results=[p.model_dump(mode="json") for p in CONFIG.public_results],
-        ),
+        spec=public_spec,
     message:
         "Reading published results"
     script:

@@ -81,9 +81,10 @@ def _missing_paths(config: Config) -> list[tuple[str, str, Path]]:
         if d.registry and d.registry.file and not d.registry.file.is_file():
             found.append((f"datasets[{i}] ({d.name}).registry.file", "file", d.registry.file))
     for i, p in enumerate(config.public_results):
-        for key, path in (("trials", p.trials), ("tasks", p.tasks)):
-            if path is not None and not path.is_file():
-                found.append((f"public_results[{i}] ({p.dataset}).{key}", "file", path))
+        if not p.trials.exists():
+            found.append((f"public_results[{i}] ({p.dataset}).trials", "file or folder", p.trials))
+        if p.tasks is not None and not p.tasks.is_file():
+            found.append((f"public_results[{i}] ({p.dataset}).tasks", "file", p.tasks))
     return found
 
 

@@ -299,7 +299,10 @@ class PublicResults(_Model):
 
     dataset: Name = Field(description="Name of the dataset they belong to; need not be one that is run.")
     source: str = Field(description="Where they were published, in a few words.")
-    trials: Path = Field(description="CSV, one row a trial: task, model, reward (empty: no verdict), turns.")
+    trials: Path = Field(
+        description="CSV, one row a trial: task, model, reward (empty: no verdict), turns. Or a folder of Harbor jobs, or of "
+        "terminal-bench runs."
+    )
     tasks: Path | None = Field(None, description="CSV, one row a task: author_difficulty, category, solution_lines, …")
 
 
