@@ -31,7 +31,7 @@ def figure6(frames: Frames, context: ReportContext) -> Figure | str:
     summary: dict[Any, dict[Any, float]] = rates.summary.set_index("model").to_dict("index")
     models = sorted(model_order(runs["model"], context), key=lambda m: -_known(summary[m]["share_all"]))
     colours = style.model_colours(context, models)
-    figure = style.new_figure(style.PAGE, max(2.5, 1.1 + 0.26 * len(models)))
+    figure = style.new_figure(style.PAGE, max(2.65, 1.25 + 0.26 * len(models)))
     left, right = figure.subplots(1, 2, width_ratios=[1.25, 1.0])
     last = int(rates.segments["segment"].max())
     ends = []
@@ -40,8 +40,10 @@ def figure6(frames: Frames, context: ReportContext) -> Figure | str:
         left.plot(lines["segment"], lines["share"], "-o", ms=3.5, mew=0.4, mec="white", color=colours[model])
         ends.append(_known(lines["share"].iloc[-1]) if len(lines) else 0.0)
     left.set_xlim(0.8, last + 0.2)
-    left.set_xticks(range(1, last + 1))
-    left.set_xlabel("segment")
+    lengths = runs.drop_duplicates(["dataset", "task"])["n_segments"]
+    on = [int((lengths >= i).sum()) for i in range(1, last + 1)]
+    left.set_xticks(range(1, last + 1), [f"{i}\n{n}" for i, n in enumerate(on, 1)])
+    left.set_xlabel("segment, number of tasks that have it")
     style.share_axis(left, "y", "share of runs that pass it")
     left.set_title("Segment by segment")
     # Labels stand where lines end; 0.075 of the axis is a line of text at this height.
@@ -79,12 +81,12 @@ def figure6(frames: Frames, context: ReportContext) -> Figure | str:
         same = f"{per:.2f}" == f"{every:.2f}"
         labelled = [(per, "center")] if same else list(zip((per, every), sides, strict=True))
         for value, side in labelled:
+            side = "left" if value < 0.06 and side == "center" else side  # not over the axis
             right.text(value, y - 0.36, f"{value:.2f}", ha=side, va="center", fontsize=style.SMALL - 0.5)
     row_labels(right, [context.model_label(m) for m in models], [colours[m] for m in models])
     right.set_ylim(len(models) - 0.5, -0.7)
     style.share_axis(right, "x", "rate")
     right.plot([], [], "s", ms=4.5, color=style.GREY, mfc="white", mew=1.1, ls="none", label=f"all {last} segments")
-    right.plot([], [], "o", ms=5, color=style.GREY, ls="none", label="per segment")
     right.legend(loc="lower left", bbox_to_anchor=(-0.04, 0.995), ncols=2, borderaxespad=0.1, handletextpad=0.2,
                  columnspacing=1.0)  # fmt: skip
     return figure

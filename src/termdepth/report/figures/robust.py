@@ -78,7 +78,7 @@ def figure10(frames: Frames, context: ReportContext) -> Figure | str:
         both = share_between(mine["d_rank"], low=5).share
         first = share_between(mine["d_first_rank"], low=5).share
         ax.plot([both, first], [y, y], color=style.light(colours[info.name], 0.6), lw=1.6, zorder=1)
-        ax.plot(first, y, "o", ms=6.5, color=colours[info.name], mfc="white", mew=1.2, zorder=2)
+        ax.plot(first, y, "o", ms=8.0, color=colours[info.name], mfc="white", mew=1.1, zorder=2)
         ax.plot(both, y, "o", ms=4.2, color=colours[info.name], zorder=3)
         lowered = int(((mine["d_rank"] < mine["d_first_rank"]) & true(mine["second_ran"])).sum())
         ran = int(true(mine["second_ran"]).sum())
@@ -88,7 +88,7 @@ def figure10(frames: Frames, context: ReportContext) -> Figure | str:
     ax.set_xlim(-0.03, 1.03)
     ax.set_xticks(np.linspace(0, 1, 5), ["0%", "25%", "50%", "75%", "100%"])
     ax.set_xlabel("share of solved tasks with D ≥ 5")
-    ax.plot([], [], "o", ms=6.5, color=style.GREY, mfc="white", mew=1.2, ls="none",
+    ax.plot([], [], "o", ms=8.0, color=style.GREY, mfc="white", mew=1.1, ls="none",
             label=f"{context.model_label(context.first_model or '')} alone")  # fmt: skip
     ax.plot([], [], "o", ms=4.2, color=style.GREY, ls="none",
             label=f"with {context.model_label(context.second_model)}")  # fmt: skip
