@@ -186,8 +186,8 @@ def test_a_task_s_page_shows_each_turn_and_where_each_segment_passed(tmp_path: P
     assert [p for p in re.findall(r"Segment \d (?:passed|did not pass)", text)] == [
         "Segment 1 passed", "Segment 2 passed", "Segment 3 passed", "Segment 1 passed", "Segment 2 did not pass",
     ]  # fmt: skip
-    assert "1 part was not reached." in text
-    assert "1 of 3 parts passed" in text
+    assert "1 segment was not reached." in text
+    assert "1 of 3 segments passed" in text
     assert "(3, 5]" in text
     marks = [a["aria-label"] for tag, a in page.tags if tag == "a" and "mark" in (a.get("class") or "")]
     assert marks == ["no cap, attempt 1: passed", "cap 3, attempt 1: failed, turn cap"]
