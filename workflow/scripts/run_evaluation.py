@@ -1,20 +1,15 @@
 from termdepth.config import parse_config
-from termdepth.data import TABLES, read_table, write_table
+from termdepth.data import TABLES, write_table
 from termdepth.pipeline.job import job
-from termdepth.pipeline.measure import evaluate, task_refs
+from termdepth.pipeline.measure import evaluate, tasks_of_batch
 
 with job(snakemake) as log:
     config = parse_config(snakemake.config, where="config")
     dataset = config.dataset(snakemake.wildcards.dataset)
-    tasks = read_table(snakemake.input.tasks, TABLES["tasks"])
     runs, turns = evaluate(
         config,
         dataset,
-        task_refs(
-            dataset,
-            [t for t in tasks if t["batch"] == int(snakemake.wildcards.batch)],
-            read_table(snakemake.input.admission, TABLES["admission"]),
-        ),
+        tasks_of_batch(dataset, int(snakemake.wildcards.batch), snakemake.input.tasks, snakemake.input.admission),
         config.model(snakemake.wildcards.model),
         threads=snakemake.threads,
         say=log.say,

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from termdepth.config.models import Config, Dataset, ModelEntry
+from termdepth.data import TABLES, read_table
 from termdepth.depth.protocol import Phase, Protocol, Run, RunRequest, next_run
 from termdepth.errors import UserError
 from termdepth.harness.outcomes import Outcome
@@ -54,6 +55,12 @@ def task_refs(dataset: Dataset, tasks: Iterable[dict[str, Any]], admission: Iter
         for t in tasks
         if t["task"] in images
     ]
+
+
+def tasks_of_batch(dataset: Dataset, batch: int, tasks: str | Path, admission: str | Path) -> list[TaskRef]:
+    """The admitted tasks of one batch, from the files of `tasks` and `admission` of the dataset."""
+    rows = [t for t in read_table(tasks, TABLES["tasks"]) if t["batch"] == batch]
+    return task_refs(dataset, rows, read_table(admission, TABLES["admission"]))
 
 
 def container_identity(dataset: Dataset) -> str:
