@@ -1,3 +1,5 @@
+from functools import cache
+
 from snakemake.utils import validate
 
 from termdepth.config import parse_config
@@ -83,11 +85,17 @@ def list_spec(wildcards):
         dataset=dataset_spec(dataset.name, *keys.split()),
         folder=dataset.path and folder_signature(dataset.path),
         public=[
-            results_signature(p.trials)
+            published(p.trials)
             for p in CONFIG.public_results
             if p.dataset == dataset.name
         ],
     )
+
+
+@cache
+def published(trials):
+    """Signature of a folder of published trials, as it was before any job read it."""
+    return results_signature(trials)
 
 
 def tables_of(dataset):
@@ -106,7 +114,7 @@ def public_spec(wildcards):
     return spec(
         "public",
         results=[
-            {**p.model_dump(mode="json"), "folder": results_signature(p.trials)}
+            {**p.model_dump(mode="json"), "folder": published(p.trials)}
             for p in CONFIG.public_results
         ],
     )

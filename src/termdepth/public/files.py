@@ -25,6 +25,9 @@ _INSIDE_TRIALS = frozenset(
     )
 )
 
+NO_MODEL = ("oracle", "nop")
+"""Agents of both harnesses that try nothing out: their trials say nothing about a model."""
+
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Name = Annotated[str, Field(min_length=1)]
 
@@ -66,7 +69,7 @@ def find_results(root: Path) -> ResultFiles:
                     results = results or entry.name != TB_RUN
             elif entry.is_dir(follow_symlinks=False):
                 if entry.name in _INSIDE_TRIALS:
-                    inside = True
+                    inside = inside or entry.name != "steps"  # tasks have that one too
                 elif not entry.name.startswith("."):
                     waiting.append(entry.path)
         unfinished += inside and not results
@@ -80,7 +83,7 @@ def read_json(path: Path, root: Path) -> dict[str, Any]:
         UserError: it cannot be read, is a link that leaves `root`, is larger than LARGEST, or is no JSON object.
     """
     try:
-        if path.is_symlink() and not path.resolve().is_relative_to(root.resolve()):
+        if path.is_symlink() and leaves(path, root):
             raise UserError(
                 "a link that leaves the folder is not followed", where=path, hint="put the file itself there"
             )
@@ -97,6 +100,11 @@ def read_json(path: Path, root: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise UserError("not a JSON object", where=path)
     return value
+
+
+def leaves(path: Path, root: Path) -> bool:
+    """Whether links lead from a path below `root` out of it."""
+    return not path.resolve().is_relative_to(root.resolve())
 
 
 def checked[M: BaseModel](model: type[M], value: Any, path: Path) -> M:

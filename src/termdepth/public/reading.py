@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 
 from termdepth.errors import UserError
@@ -18,7 +19,7 @@ def read_trials(path: Path, note: Callable[[str], None] | None = None) -> list[T
     terminal-bench's in it. Which of them it is, what is there says.
 
     Args:
-        note: told in a line how many trials were read, and how many had been started without a result.
+        note: told in a line how many trials were read, and how many were left out.
 
     Raises:
         UserError: nothing can be read from there, or something in it is not as it should be.
@@ -30,21 +31,19 @@ def read_trials(path: Path, note: Callable[[str], None] | None = None) -> list[T
         files = ResultFiles(path.parent, [path, *([run] if run.is_file() else [])], 0)
     else:
         return list(csv_trials(path))
-    found: dict[str, Trial] = {}
-    unfinished = files.unfinished
-    for read in (harbor_trials, terminal_bench_trials):
-        for trial in read(files):
-            if trial is None:
-                unfinished += 1
-            else:
-                found.setdefault(trial.id, trial)
+    told: dict[str, Trial | None] = {}
+    for trial_id, trial in chain(harbor_trials(files), terminal_bench_trials(files)):
+        told.setdefault(trial_id, trial)
+    found = [trial for trial in told.values() if trial is not None]
+    left_out = files.unfinished + len(told) - len(found)
+    others = f"{left_out} left out, without a result or a model" if left_out else ""
     if not found:
         raise UserError(
-            "no result of a trial" + (f", and {unfinished} trials without one" if unfinished else ""),
+            "no result of a trial" + (f" ({others})" if others else ""),
             where=path,
             hint="looked for result.json of Harbor and results.json of terminal-bench, here and in the folders below; "
             "a CSV file will do too",
         )
     if note:
-        note(f"{path}: {len(found)} trials, {unfinished} more without a result")
-    return list(found.values())
+        note(f"{path}: {len(found)} trials" + (f", {others}" if others else ""))
+    return found

@@ -23,7 +23,7 @@ def csv_trials(path: Path) -> Iterator[Trial]:
         reward = _number(row["reward"], path, line, "reward")
         turns = _number(row.get("turns", ""), path, line, "turns", least=0)
         passed = reward is not None and reward >= 1
-        yield Trial(_text(row, "task", path, line), row["model"], passed, turns, f"{path}:{line}")
+        yield Trial(_text(row, "task", path, line), row["model"], passed, turns)
 
 
 def described_tasks(path: Path) -> dict[str, dict[str, Any]]:

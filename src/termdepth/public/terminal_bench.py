@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import AliasChoices, BaseModel, Field, StrictBool
 
 from termdepth.errors import UserError
-from termdepth.public.files import TB_RESULTS, TB_RUN, Name, ResultFiles, checked, read_json
+from termdepth.public.files import NO_MODEL, TB_RESULTS, TB_RUN, Name, ResultFiles, checked, read_json
 from termdepth.public.trial import Trial
 
 # What is used of its own models (terminal_bench/harness/models.py, 0.2.18).
@@ -29,8 +29,9 @@ class _Metadata(BaseModel):
     agent_name: str | None = None
 
 
-def terminal_bench_trials(files: ResultFiles) -> Iterator[Trial]:
-    """Each trial that a file tells of, in the order of the files. They do not tell turns.
+def terminal_bench_trials(files: ResultFiles) -> Iterator[tuple[str, Trial | None]]:
+    """The id of each trial that a file tells of, in the order of the files, and the trial, which does not tell turns; None
+    in its place for those without a model (NO_MODEL).
 
     The model is that of the run_metadata.json in the nearest folder above, without its provider; the agent's name where
     it names no model.
@@ -49,10 +50,13 @@ def terminal_bench_trials(files: ResultFiles) -> Iterator[Trial]:
             raise UserError("neither the result of a trial of terminal-bench's nor of a run", where=path)
         model = next((models[folder] for folder in path.parents if folder in models), "unknown")
         for result in results:
-            yield Trial(result.task_id, model, result.is_resolved is True, None, result.id)
+            trial = Trial(result.task_id, model, result.is_resolved is True, None)
+            yield result.id, None if model in NO_MODEL else trial
 
 
 def _model(path: Path, root: Path) -> str:
     run = checked(_Metadata, read_json(path, root), path)
+    if run.agent_name in NO_MODEL:
+        return run.agent_name
     name = run.model_name or ""
     return name.partition("/")[2] or name or run.agent_name or "unknown"

@@ -14,11 +14,9 @@ class Trial:
         model: the model's name without its provider.
         passed: the reward was at least 1. A trial without a verdict did not pass.
         turns: observed turns; None where they are not published.
-        id: tells it apart: the same trial may be told of in more than one file.
     """
 
     task: str
     model: str
     passed: bool
     turns: float | None
-    id: str
