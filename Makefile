@@ -13,7 +13,7 @@ help:
 	@echo "make test     run the test suite"
 	@echo "make lint     ruff, mypy, snakefmt, snakemake --lint"
 	@echo "make bench    measure speed and memory, as one table"
-	@echo "make docs     write the generated pages: config/schema.json, docs/data.md"
+	@echo "make docs     write the generated pages: config/schema.json, docs/config.md, docs/data.md"
 	@echo "make clean    remove what killed runs left behind; results stay"
 
 setup: .venv/.ready
@@ -60,6 +60,7 @@ bench: setup
 
 docs: setup
 	python -c "from termdepth.config.load import schema_json; print(schema_json(), end='')" > config/schema.json
+	python -c "from termdepth.config.page import document; print(document(), end='')" > docs/config.md
 	python -c "from termdepth.data.schema import document; print(document(), end='')" > docs/data.md
 
 # Needs pip-tools. The addresses of indexes stay out of the file.

@@ -10,6 +10,7 @@ import yaml
 
 from termdepth.config import parse_config
 from termdepth.config.load import schema_json
+from termdepth.config.page import document
 from termdepth.errors import UserError
 from termdepth.pipeline.listing import splits_of
 from termdepth.tasks.sampling import assign_groups
@@ -53,8 +54,15 @@ def test_missing_files_are_all_said(tmp_path: Path) -> None:
     ]
 
 
-def test_the_schema_is_the_models() -> None:
+def test_the_schema_and_its_page_are_the_models() -> None:
     assert (ROOT / "config/schema.json").read_text() == schema_json(), "run: make docs"
+    assert (ROOT / "docs/config.md").read_text() == document(), "run: make docs"
+
+
+def test_every_key_has_a_meaning() -> None:
+    rows = [line.split(" | ") for line in document().splitlines() if line.startswith("| `")]
+    assert len(rows) > 60
+    assert [row[0] for row in rows if len(row[-1].strip(" |")) < 5] == []
 
 
 def test_every_key_of_a_dataset_is_documented() -> None:

@@ -25,7 +25,7 @@ Bins = Annotated[int, Field(gt=1)] | Annotated[list[float], Field(min_length=1)]
 class Csv(_Model):
     """A CSV of one's own with a row for each task: its columns can be grouped by, be evidence, or be the label."""
 
-    path: Path
+    path: Path = Field(description="The file, with a header.")
     key: str = Field("task", description="Column of the CSV that names the task.")
     on: str = Field("task", description="What the key is compared with: a column of the tasks, or metadata.KEY.")
 
@@ -63,8 +63,8 @@ class Group(_Model):
 class Exempt(_Model):
     """Tasks that need no evidence, as no results on them are released."""
 
-    column: str
-    value: str
+    column: str = Field(description="Column that tells them, as in `evidence.column`.")
+    value: str = Field(description="Its value for them.")
 
 
 class Evidence(_Model):
@@ -129,7 +129,7 @@ class Dataset(_Model):
     time_limit_minutes_by_segments: dict[int, Annotated[float, Field(gt=0)]] = Field(
         default_factory=dict, description="Other time limits for tasks with this many segments (App. B: 5: 150, 3: 90)."
     )
-    tasks: list[str] = Field(default_factory=lambda: ["*"], description="Patterns of task names to use (shell globs).")
+    tasks: list[str] = Field(["*"], description="Patterns of task names to use (shell globs).")
     csv: Csv | None = None
     difficulty: str | list[str] = Field(
         "difficulty",
@@ -196,9 +196,11 @@ class Dataset(_Model):
 class Prices(_Model):
     """US dollars for a million tokens, for models whose price LiteLLM does not know."""
 
-    input: float = Field(ge=0)
-    output: float = Field(ge=0)
-    cached_input: float | None = Field(None, ge=0)
+    input: float = Field(ge=0, description="Tokens sent.")
+    output: float = Field(ge=0, description="Tokens of replies.")
+    cached_input: float | None = Field(
+        None, ge=0, description="Tokens sent that the provider had cached; as `input` if not given."
+    )
 
 
 class ModelEntry(_Model):
@@ -210,8 +212,10 @@ class ModelEntry(_Model):
         min_length=1, description="first and second measure D; evaluated is only run without a cap."
     )
     title: str | None = Field(None, description="Name to print; the id if not given.")
-    temperature: float | None = Field(None, ge=0, le=2)
-    reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = None
+    temperature: float | None = Field(None, ge=0, le=2, description="Of sampling; the provider's default if not given.")
+    reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = Field(
+        None, description="The provider's default if not given."
+    )
     max_output_tokens: int | None = Field(
         None, gt=0, description="Longest reply; needed for prices and unknown models."
     )
@@ -252,7 +256,7 @@ class ProtocolConfig(_Model):
     """The measurement of D (App. B)."""
 
     caps: list[Annotated[int, Field(gt=0)]] = Field(
-        default_factory=lambda: [1, 2, 3, 5, 10, 20, 40, 80], min_length=1, description="Turn caps, increasing."
+        [1, 2, 3, 5, 10, 20, 40, 80], min_length=1, description="Turn caps, increasing."
     )
     runs_uncapped: int = Field(2, gt=0, description="Runs of the first model without a cap.")
     runs_per_cap: int = Field(2, gt=0, description="Runs at a cap; the second is skipped once the first passes.")
@@ -280,8 +284,8 @@ class Judge(_Model):
     """An LLM that reads the tasks whose dependencies the rules are unsure of (App. C, rule 3). Without one the build decides."""
 
     litellm: str = Field(min_length=3, description="LiteLLM model name.")
-    temperature: float | None = Field(None, ge=0, le=2)
-    max_output_tokens: int | None = Field(None, gt=0)
+    temperature: float | None = Field(None, ge=0, le=2, description="Of sampling; the provider's default if not given.")
+    max_output_tokens: int | None = Field(None, gt=0, description="Longest reply; the provider's default if not given.")
     api_base: str | None = Field(None, description="Address of an OpenAI-compatible server.")
     request_timeout_sec: float = Field(600.0, gt=0, description="Longest wait for the reply.")
     extra_body: dict[str, Any] = Field(default_factory=dict, description="Sent with every request.")

@@ -116,8 +116,8 @@ def _agent_kwargs(spec: RunSpec) -> dict[str, Any]:
             "input_cost_per_token": model.prices.input / 1e6,
             "output_cost_per_token": model.prices.output / 1e6,
         }
-        if model.prices.cached_input is not None:
-            info["cache_read_input_token_cost"] = model.prices.cached_input / 1e6
+        cached = model.prices.input if model.prices.cached_input is None else model.prices.cached_input
+        info["cache_read_input_token_cost"] = cached / 1e6
     optional = {
         "temperature": model.temperature,
         "reasoning_effort": model.reasoning_effort,
