@@ -33,7 +33,7 @@ def parse(check_paths: bool = False, **dataset: Any) -> Any:
         ({"groups": [{"by": "w_lines", "bins": [5, 3]}]}, "the limits of the groups must ascend, not [5.0, 3.0]"),
         ({"groups": [{"by": "w_lines", "bins": 1}]}, "datasets[0] (d).groups[0].bins"),
         ({"groups": [{"bins": 3}]}, "datasets[0] (d).groups[0].by: this key is missing"),
-        ({"evidence": {"colum": "passes"}}, "datasets[0] (d).evidence.colum: unknown key"),
+        ({"evidence": {"colum": "passes"}}, "datasets[0] (d).evidence.colum: unknown key (did you mean column?)"),
         ({"sample": 0}, "datasets[0] (d).sample"),
         ({"oracle_repeats": -1}, "datasets[0] (d).oracle_repeats"),
         ({"light": {"build_mb": 0}}, "datasets[0] (d).light.build_mb"),

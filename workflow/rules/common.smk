@@ -21,6 +21,7 @@ validate(config, Path(workflow.basedir) / "config/schema.json", set_default=Fals
 RESULTS = str(CONFIG.results)
 DATASETS = [d.name for d in CONFIG.datasets]
 BACKEND = [CONFIG.backend, CONFIG.sandbox_allowed]
+PHASES = ["uncapped", "probe", *(["second"] if CONFIG.role("second") else [])]
 EVALUATED = [m.id for m in CONFIG.evaluated]
 
 
@@ -253,7 +254,7 @@ def merged_spec(wildcards):
     )
 
 
-def measured(dataset, table, phases=("uncapped", "probe", "second")):
+def measured(dataset, table, phases=PHASES):
     """Files of `runs` or `turns` of the phases that measure D, of one dataset."""
     return [
         f"{RESULTS}/measure/{dataset}/{batch}.{phase}.{table}.parquet"

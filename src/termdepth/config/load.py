@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,9 @@ def _key(loc: Sequence[str | int], data: Any) -> str:
 def _say(error: Any, data: Any) -> str:
     loc = _key(error["loc"], data)
     message = _SAY.get(error["type"], error["msg"].removeprefix("Value error, "))
+    if error["type"] == "extra_forbidden":
+        near = get_close_matches(str(error["loc"][-1]), _keys_at(error["loc"][:-1]), n=1)
+        message += f" (did you mean {near[0]}?)" if near else ""
     given = error.get("input")
     shown = (
         ""
@@ -44,6 +48,18 @@ def _say(error: Any, data: Any) -> str:
         else f", not {given!r}"
     )
     return f"{loc + ': ' if loc else ''}{message}{shown}"
+
+
+def _keys_at(loc: Sequence[str | int]) -> list[str]:
+    """The keys that the block at a location may have."""
+    schema = Config.model_json_schema()
+    block: Any = schema
+    for part in loc:
+        block = block.get("items", {}) if isinstance(part, int) else block.get("properties", {}).get(part, block)
+        choices = [block, *block.get("anyOf", [])]
+        named = next((choice["$ref"] for choice in choices if "$ref" in choice), None)
+        block = schema["$defs"][named.rpartition("/")[2]] if named else block
+    return list(block.get("properties", {}))
 
 
 def parse_config(data: Mapping[str, Any], *, where: str, check_paths: bool = True) -> Config:
