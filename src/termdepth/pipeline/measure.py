@@ -170,7 +170,7 @@ class Measurer:
         cap = "no cap" if request.cap is None else f"cap {request.cap}"
         self._say(
             f"  {task.dataset}/{task.task}  {model.id}  {cap}  {record.row['outcome']}  "
-            f"{record.row['turns']} turns  {record.row['minutes'] * 60:.1f} s"
+            f"{record.row['turns']} turn{'s' * (record.row['turns'] != 1)}  {record.row['minutes'] * 60:.1f} s"
             + (f"  {record.row['error']}" if record.row["error"] and not record.row["valid"] else "")
         )
         return record
