@@ -105,6 +105,13 @@ def test_what_a_run_and_its_trials_tell_is_put_together(tmp_path: Path) -> None:
     assert notes == [f"{run}: 3 trials, 1 left out, without a result or a model"]
 
 
+def test_a_trial_knows_itself_better_than_its_run_does(tmp_path: Path) -> None:
+    once = trial("a", False)
+    run = write_run(tmp_path / "run", [once])
+    (run / "a" / once["trial_name"] / "results.json").write_text(json.dumps(once | {"is_resolved": True}))
+    assert [t.passed for t in read_trials(run)] == [True]
+
+
 def test_the_model_is_that_of_the_nearest_run(tmp_path: Path) -> None:
     outer = write_run(tmp_path / "outer", [trial("a")], model="openai/neulab/m1")
     inner = write_run(outer / "inner", [trial("b")], model="m2")  # as in a submission to the leaderboard

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -70,3 +71,33 @@ def test_a_changed_table_of_the_user_lists_again(tmp_path: Path) -> None:
     table.write_text("task,passes\nsingle-script-a,3\nsingle-script-b,1\n")
     study.snakemake(ADMISSION)
     assert all(r["admitted"] for r in admission(study))
+
+
+def test_a_folder_of_published_trials_is_watched(tmp_path: Path) -> None:
+    def publish(task: str, reward: float) -> None:
+        result = {"id": task, "task_name": f"org/{task}", "agent_info": {"name": "x", "model_info": {"name": "m"}}}
+        path = study.folder / f"jobs/job/{task}__1/result.json"
+        (path.parent / "agent").mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(result | {"verifier_result": {"rewards": {"reward": reward}}}))
+
+    study = Study(tmp_path, ["single-script-a", "single-script-b"], config())
+    publish("single-script-a", 1.0)
+    public = [{"dataset": "small", "source": "made up", "trials": "jobs"}]
+    study.configure(settings(evidence={"column": "public.m.passes"}) | {"public_results": public})
+    made = ["results/tasks/small.parquet", "results/data/public_pass_rates.parquet"]
+
+    def candidates() -> dict[str, bool]:
+        study.snakemake(*made)
+        return {r["task"]: r["order"] is not None for r in read_table(study.folder / made[0], TABLES["tasks"])}
+
+    assert candidates() == {"single-script-a": True, "single-script-b": False}
+    assert [(r["task"], r["rate"]) for r in study.table("public_pass_rates")] == [("single-script-a", 1.0)]
+    (study.folder / "jobs/job/single-script-a__1/agent/log.txt").write_text("x")
+    assert study.jobs(*made) == {}
+    publish("single-script-b", 1.0)
+    assert candidates() == {"single-script-a": True, "single-script-b": True}
+    publish("single-script-b", 0.0)
+    assert candidates() == {"single-script-a": True, "single-script-b": False}
+    assert [r["rate"] for r in study.table("public_pass_rates")] == [1.0, 0.0]
+    log = (study.folder / "results/logs/read_public_results.log").read_text()
+    assert "jobs: 2 trials" in log

@@ -66,7 +66,7 @@ def find_results(root: Path) -> ResultFiles:
             if entry.name in (*RESULT_FILES, TB_RUN):
                 if entry.is_file():
                     paths.append(entry.path)
-                    results = results or entry.name != TB_RUN
+                    results = True
             elif entry.is_dir(follow_symlinks=False):
                 if entry.name in _INSIDE_TRIALS:
                     inside = inside or entry.name != "steps"  # tasks have that one too
