@@ -108,7 +108,7 @@ def test_estimate_is_what_the_runs_say(play: Play, protocol: Protocol) -> None:
     found = estimate(runs, protocol)
     free = [r for r in runs if r.phase == "uncapped" and r.valid]
     assert found.r == (sum(r.passed for r in free) / len(free) if free else None)
-    assert found.solved == any(r.passed for r in free)
+    assert found.solved == (any(r.passed for r in free) if free else None)
     if not found.solved:
         assert (found.n, found.d, found.d_lower, found.d_first) == (None, None, None, None)
         assert not found.d_above and not found.d_first_above and {r.phase for r in runs} <= {"uncapped"}
@@ -243,6 +243,7 @@ def test_by_hand(
     assert next_run(runs, Protocol()) == (next_ and RunRequest(*next_))
     found = estimate(runs, Protocol())
     assert (found.d, found.d_above, found.d_lower, found.d_first, found.n, found.r) == (d, above, lower, d_first, n, r)
+    assert found.solved == (None if r is None else r > 0)  # not solved is a finding: nothing valid is none
 
 
 def test_evaluation_and_merged_runs_do_not_measure_d() -> None:

@@ -111,6 +111,26 @@ def test_everything_renders_from_nothing(tmp_path: Path) -> None:
     assert "No solved task" in (tmp_path / "figure3.svg").read_text()
 
 
+def test_everything_renders_when_no_run_is_valid(full: Study, tmp_path: Path) -> None:
+    """A provider that was out for a night must not end the report, whatever else it means."""
+    frames, context = full
+    runs = frames["runs"].assign(valid=False, passed=False, outcome="infrastructure_error", label=None)
+    depth = frames["depth"].assign(
+        solved=None,
+        d=None,
+        d_above=False,
+        d_lower=None,
+        d_first=None,
+        d_first_above=False,
+        n=None,
+        r=None,
+        minutes=None,
+    )
+    for item in ITEMS.values():
+        render(item, frames | {"runs": runs, "depth": depth}, context, tmp_path / item.name)
+    assert "not measured" in (tmp_path / "depth.csv").read_text()
+
+
 def test_the_same_data_give_the_same_bytes(small: Study, tmp_path: Path) -> None:
     frames, context = small
     for folder in ("one", "two"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -295,3 +296,26 @@ def test_table9_is_over_the_segments_and_tasks_that_were_admitted() -> None:
     names = rows["names stated in the instruction", "measured"]
     assert (names["per_segment_median"], names["per_task_median"], names["tasks"]) == ("3", "8", "2")
     assert rows["lines of the reference solution", "paper"]["per_segment_median"] == "52"
+
+
+def test_a_task_without_a_valid_run_is_neither_solved_nor_unsolved() -> None:
+    depth = [*FOUR, task("lost", None, None, 5, solved=None, r=None)]
+    assert {r["task"]: r["depth"] for r in read(build("depth", depth=depth))}["lost"] == "not measured"
+    counts = read(build("depth_counts", depth=depth))[0]
+    assert (counts["unsolved"], counts["unmeasured"]) == ("1", "1")
+    table = build("table1", depth=depth)
+    assert [note for note in table.notes if "1 of 6 sampled tasks has no valid run" in note and "lost" in note]
+    assert "unmeasured" not in read(build("depth_counts", depth=FOUR))[0]
+
+
+def test_lists_of_some_tasks_only_as_parquet_gives_them(tmp_path: Path) -> None:
+    """A list comes back as an array, whose truth is not one value; a task without tags has none."""
+    rows: list[dict[str, Any]] = [
+        {"dataset": "tb", "task": "a", "tags": ["x", "y"], "segment_words": [1, 2]},
+        {"dataset": "tb", "task": "b", "tags": None, "segment_words": None},
+        {"dataset": "tb", "task": "c", "tags": [], "segment_words": [3]},
+    ]
+    pd.DataFrame(rows).to_parquet(tmp_path / "tasks.parquet")
+    frame = prepare({"tasks": pd.read_parquet(tmp_path / "tasks.parquet")}, ["tasks"])["tasks"]
+    assert [None if v is None else list(v) for v in frame["tags"]] == [["x", "y"], None, []]
+    assert [None if v is None else list(v) for v in frame["segment_words"]] == [[1, 2], None, [3]]

@@ -51,13 +51,14 @@ class RunRequest:
 class Estimate:
     """What the runs of one task say.
 
-    solved: a valid run of the first model without a cap passed. n: fewest turns among those (N). r: share of its valid runs
+    solved: a valid run of the first model without a cap passed; None where there is no valid one, so that nothing is
+    known. n: fewest turns among those (N). r: share of its valid runs
     without a cap that passed (R). d: the smallest cap that passed, None if unsolved or above the largest cap.
     d_above: solved, but only without a cap. d_lower: the cap next below d in the list (0 below the smallest), so that the
     depth lies in (d_lower, d]; the largest cap when d_above. d_first: the first model's estimate alone, d_first_above alike.
     """
 
-    solved: bool
+    solved: bool | None
     n: int | None
     r: float | None
     d: int | None
@@ -145,7 +146,7 @@ def estimate(runs: Sequence[Run], protocol: Protocol) -> Estimate:
     r = sum(run.passed for run in uncapped) / len(uncapped) if uncapped else None
     n = fewest_turns(runs)
     if n is None:
-        return Estimate(False, None, r, None, False, None, None, False)
+        return Estimate(False if uncapped else None, None, r, None, False, None, None, False)
     first = _first_estimate(runs, protocol.caps, n)
     second = next((c for c in protocol.caps if _passed(_slot(runs, "second", c))), None)
     known = [c for c in (first, second) if c is not None]

@@ -58,7 +58,7 @@ class Task:
     @property
     def status(self) -> str:
         if self.depth:
-            return SOLVED if self.depth["solved"] else UNSOLVED
+            return {True: SOLVED, False: UNSOLVED, None: ADMITTED}[self.depth["solved"]]
         return NOT_ADMITTED if self.why_not else ADMITTED
 
     @property

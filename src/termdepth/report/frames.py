@@ -15,6 +15,11 @@ Frames = dict[str, pd.DataFrame]
 _DTYPES = {"string": "object", "int": "float64", "float": "float64", "bool": "boolean"}
 
 
+def _empty(value: object) -> bool:
+    """No text and no list; a list from Parquet is an array, which has no one truth."""
+    return value is None or value is pd.NA or (isinstance(value, float) and value != value)
+
+
 def _prepared(frame: pd.DataFrame | None, table: Table) -> pd.DataFrame:
     rows = 0 if frame is None else len(frame)
     columns: dict[str, pd.Series] = {}
@@ -28,7 +33,7 @@ def _prepared(frame: pd.DataFrame | None, table: Table) -> pd.DataFrame:
             columns[column.name] = values.astype(dtype)  # type: ignore[call-overload]
         else:
             columns[column.name] = (
-                pd.Series([None if v is None or v is pd.NA or v != v else v for v in values.tolist()], dtype="object")
+                pd.Series([None if _empty(v) else v for v in values.tolist()], dtype="object")
                 if values.hasnans
                 else values.astype("object")
             )
@@ -54,6 +59,11 @@ def prepare(frames: Mapping[str, pd.DataFrame], inputs: Iterable[str]) -> Frames
 def solved(depth: pd.DataFrame) -> pd.DataFrame:
     """The solved tasks."""
     return depth[depth["solved"].fillna(False).astype(bool)]
+
+
+def unmeasured(depth: pd.DataFrame) -> pd.DataFrame:
+    """The tasks without a valid run without a cap: neither solved nor not."""
+    return depth[depth["solved"].isna()]
 
 
 def true(flags: pd.Series) -> pd.Series:

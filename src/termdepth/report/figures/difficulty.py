@@ -99,7 +99,7 @@ def _rating_counts(frames: Frames, context: ReportContext) -> tuple[str, list[st
     if tasks.empty:
         return None
     dataset = str(tasks["dataset"].value_counts().index[0])
-    tasks = tasks[tasks["dataset"] == dataset]
+    tasks = tasks[(tasks["dataset"] == dataset) & tasks["solved"].notna()]
     order = level_order(tasks["author_rating"])
     ladder = [*map(float, context.caps), np.inf]
     counts = np.zeros((len(order), len(ladder) + 1))

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from termdepth.report import style
 from termdepth.report.context import ReportContext
 from termdepth.report.figures.parts import row_labels, spread
-from termdepth.report.frames import Frames
+from termdepth.report.frames import Frames, true
 from termdepth.report.tables.evaluation import CLASSES, NOTHING, plain, run_class
 from termdepth.report.tables.record import model_order
 from termdepth.stats import category_shares, segment_pass_rates
@@ -27,6 +27,8 @@ def figure6(frames: Frames, context: ReportContext) -> Figure | str:
     runs = runs[(runs["phase"] == "evaluation") & (runs["n_segments"] > 1)]
     if runs.empty:
         return f"No evaluation runs on tasks with several segments. {NOTHING}"
+    if not true(runs["valid"]).any():
+        return "No evaluation run on a task with several segments is valid; the table of runs says why."
     rates = segment_pass_rates(plain(runs), n_boot=context.n_boot, seed=context.seed)
     summary: dict[Any, dict[Any, float]] = rates.summary.set_index("model").to_dict("index")
     models = sorted(model_order(runs["model"], context), key=lambda m: -_known(summary[m]["share_all"]))

@@ -11,7 +11,7 @@ import pandas as pd
 
 from termdepth.report import paper
 from termdepth.report.context import DatasetInfo, ReportContext
-from termdepth.report.frames import Frames, solved
+from termdepth.report.frames import Frames, solved, unmeasured
 from termdepth.report.table import Col, Row, TableResult, compared
 from termdepth.stats import quantiles, share_between
 
@@ -137,7 +137,22 @@ def table1(frames: Frames, context: ReportContext) -> TableResult | str:
     columns = [c for c in TABLE1 if c.name != "reported_mean_turns" or any(r.get(c.name) is not None for r in rows)]
     if all(r["source"] == "measured" for r in rows):
         columns = [c for c in columns if c.name != "source"]
-    return TableResult(columns, rows, context.above)
+    return TableResult(columns, rows, context.above, notes=not_measured(frames["depth"], context))
+
+
+def not_measured(depth: pd.DataFrame, context: ReportContext) -> list[str]:
+    """A note for each dataset with tasks whose runs without a cap were all invalid."""
+    notes = []
+    for info in present(depth, context):
+        mine = depth[depth["dataset"] == info.name]
+        names = list(unmeasured(mine)["task"])
+        if names:
+            some = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
+            notes.append(
+                f"{info.label}: {len(names)} of {len(mine)} sampled tasks {'has' if len(names) == 1 else 'have'} no valid run "
+                f"without a cap, so neither solved nor not is known of {some}; see the table of how runs end."
+            )
+    return notes
 
 
 TABLE6 = (

@@ -9,7 +9,7 @@ import pandas as pd
 
 from termdepth.report import paper
 from termdepth.report.context import ReportContext
-from termdepth.report.frames import Frames, solved, true
+from termdepth.report.frames import Frames, solved, true, unmeasured
 from termdepth.report.table import Col, Row, TableResult, compared
 from termdepth.report.tables.audit import NOTHING, median, present
 from termdepth.stats import cap_steps, share_between, spearman
@@ -27,20 +27,25 @@ def depth_counts(frames: Frames, context: ReportContext) -> TableResult | str:
         Col("source", "", "text"),
         *(Col(name, f"D = {title}" if np.isfinite(d) else f"D {title}") for name, title, d in ladder),
         Col("unsolved", "Not solved"),
+        Col("unmeasured", "Not measured"),
     )
     rows = []
     for info in present(depth, context):
         mine = depth[depth["dataset"] == info.name]
         passed = solved(mine)
-        measured = {name: int((passed["d_rank"] == d).sum()) for name, _, d in ladder}
-        measured["unsolved"] = len(mine) - len(passed)
+        measured: Row = {name: int((passed["d_rank"] == d).sum()) for name, _, d in ladder}
+        measured["unmeasured"] = len(unmeasured(mine)) or None
+        measured["unsolved"] = len(mine) - len(passed) - len(unmeasured(mine))
         theirs = None
         if info.paper_row == "Ours":
             theirs = {name: paper.count(context, f"ours with D={title}") for name, title, _ in ladder}
             theirs["d_above"] = paper.count(context, "ours passed only without a cap")
         rows += compared({"dataset": info.label}, measured, theirs)
-    shown = [c for c in columns if c.name != "source" or any(r["source"] != "measured" for r in rows)]
-    return TableResult(shown, rows, context.above)
+    if not any(r["source"] != "measured" for r in rows):
+        columns = tuple(c for c in columns if c.name != "source")
+    if not any(r.get("unmeasured") for r in rows):
+        columns = tuple(c for c in columns if c.name != "unmeasured")
+    return TableResult(columns, rows, context.above)
 
 
 SECOND = (

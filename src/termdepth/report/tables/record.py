@@ -53,7 +53,8 @@ def depth(frames: Frames, context: ReportContext) -> TableResult | str:
                 {
                     **row,
                     "dataset": info.label,
-                    "depth": interval_text(task["d_lower"], task["d_rank"], context.above) or "not solved",
+                    "depth": interval_text(task["d_lower"], task["d_rank"], context.above)
+                    or ("not measured" if pd.isna(task["solved"]) else "not solved"),
                     "d": cap_text(task["d_rank"], context.above) or None,
                     "d_first": cap_text(task["d_first_rank"], context.above) or None,
                 }
