@@ -17,7 +17,9 @@ from pathlib import Path
 import pytest
 
 from conftest import Lab, processes_with
+from termdepth.environments.backend import BackendChoice, ensure_image
 from termdepth.environments.sandbox.sandbox import INIT, Limits, Sandbox
+from termdepth.environments.sandbox.userland import host_release
 from termdepth.errors import UserError
 
 pytestmark = pytest.mark.sandbox
@@ -284,6 +286,90 @@ def test_what_it_cannot_run_is_refused_before_the_start(sandbox_lab: Lab) -> Non
     (context / "Dockerfile").unlink()
     with pytest.raises(UserError, match="Dockerfile: file is missing"):
         sandbox_lab.make(context)
+
+
+SANDBOX = BackendChoice("sandbox", "test")
+NO_STAND_IN = (
+    "nosuchimage:9.9: the sandbox has only this machine's own programs (use backend: docker, or leave out trusted)"
+)
+
+
+def test_a_base_image_it_cannot_stand_in_for_is_no_build(sandbox_lab: Lab) -> None:
+    context = sandbox_lab.context("ARG V=9.9\nFROM nosuchimage:$V\nRUN true\n")
+    cache, problem = sandbox_lab.folder / "cache", f"{context}/Dockerfile:2: FROM {NO_STAND_IN}"
+    for attempt in (lambda: ensure_image(SANDBOX, context.parent, cache_dir=cache), lambda: sandbox_lab.make(context)):
+        with pytest.raises(UserError) as error:
+            attempt()
+        assert str(error.value) == problem
+    assert not list(cache.rglob("*.tar"))
+    vouched = {"nosuchimage:9.9": "debian:bookworm-slim"}
+    record = ensure_image(SANDBOX, context.parent, cache_dir=cache, base_images=vouched)
+    assert record.note and record.note.endswith("of this machine stands in for nosuchimage:9.9")
+
+    async def main() -> str:
+        async with sandbox_lab.started(context, base_images=vouched) as env:
+            return str((await env.exec("echo runs")).stdout)
+
+    assert asyncio.run(main()) == "runs\n"
+
+
+def test_a_prebuilt_image_follows_the_same_rule(sandbox_lab: Lab) -> None:
+    context, cache = sandbox_lab.context(files={"data/f": "of the task"}), sandbox_lab.folder / "cache"
+    (context / "Dockerfile").unlink()
+    task = context.parent / "task.toml"
+    task.write_text('[environment]\ndocker_image = "nosuchimage:9.9"\n')
+    with pytest.raises(UserError) as error:
+        ensure_image(SANDBOX, context.parent, cache_dir=cache)
+    assert str(error.value) == f"{task}: docker_image {NO_STAND_IN}"
+    with pytest.raises(UserError, match="docker_image nosuchimage"):
+        sandbox_lab.make(context, task={"docker_image": "nosuchimage:9.9"})
+
+    task.write_text('[environment]\ndocker_image = "debian:12"\n')
+    record = ensure_image(SANDBOX, context.parent, cache_dir=cache)
+    assert not record.cached and ensure_image(SANDBOX, context.parent, cache_dir=cache).cached
+
+    async def main() -> str:
+        async with sandbox_lab.started(context, task={"docker_image": "debian:12", "workdir": "/app"}) as env:
+            return str((await env.exec("cat data/f")).stdout)
+
+    assert asyncio.run(main()) == "of the task"  # Harbor puts `environment/` into a prebuilt image's working folder
+
+
+def test_another_release_than_the_task_names_is_said(sandbox_lab: Lab) -> None:
+    cache, host = sandbox_lab.folder / "cache", host_release()
+    context = sandbox_lab.context("FROM debian:potato\n")
+    for _ in range(2):  # built, then found
+        record = ensure_image(SANDBOX, context.parent, cache_dir=cache)
+        assert record.note == f"{host.name} of this machine stands in for debian:potato"
+    if host.id in ("debian", "ubuntu") and host.version:
+        same = sandbox_lab.context(f"FROM {host.id}:{host.version}\n")
+        assert ensure_image(SANDBOX, same.parent, cache_dir=cache).note is None
+
+
+HINT = "(the sandbox cannot install packages; backend: docker can)"
+
+
+@pytest.mark.parametrize(
+    ("step", "hinted"),
+    [
+        ("RUN apt-get install -y jq", True),
+        ("RUN apt-get update && \\\n    apt-get install -y --no-install-recommends jq", True),
+        ('RUN ["apt-get", "install", "-y", "jq"]', True),
+        ("RUN python3 -m pip install --no-index requests", True),
+        ("RUN apk add jq", True),
+        ("RUN printf 'apk add jq' > /s && sh /s", True),
+        ("RUN printf 'apt-get install -qy jq' > /s && sh /s", True),
+        ("RUN false", False),
+        ("RUN cat /etc/apt/sources.list", False),
+        ("RUN echo to install, see the manual; no-such-program", False),
+    ],
+)
+def test_a_step_that_wanted_packages_says_where_they_can_be_had(sandbox_lab: Lab, step: str, hinted: bool) -> None:
+    context = sandbox_lab.context(f"{step}\n")
+    with pytest.raises(UserError, match=r"Dockerfile:2: RUN failed with \d+") as error:
+        ensure_image(SANDBOX, context.parent, cache_dir=sandbox_lab.folder / "cache")
+    assert str(error.value).endswith(HINT) == hinted
+    assert ("cannot install packages" in str(error.value)) == hinted
 
 
 def test_dead_sandbox_is_an_error_and_not_a_hang(sandbox_lab: Lab) -> None:

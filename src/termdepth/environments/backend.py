@@ -163,7 +163,7 @@ def ensure_image(
 
     Raises:
         UserError: it cannot be built: a mistake in the Dockerfile (file and line), a failed command with its last
-            lines, a base image that cannot be had, or several containers (compose).
+            lines, a base image that cannot be had or that the sandbox cannot stand in for, or several containers (compose).
         BuildTooLong: it was not built within the timeout.
     """
     context, cache = task_dir / "environment", cache_dir or default_cache_dir()
@@ -178,7 +178,11 @@ def ensure_image(
         if choice.name == "sandbox":
             from termdepth.environments.sandbox import image
 
-            return image.build(context, cache, force=force, cancel=cancel).record
+            prebuilt = None if (context / "Dockerfile").is_file() else _docker_image(task_dir)
+            built = image.build(
+                context, cache, base_images=base_images, docker_image=prebuilt, force=force, cancel=cancel
+            )
+            return built.record
         from termdepth.environments.docker import images
 
         source = images.Source(context, _docker_image(task_dir), base_images or {}, build_network)

@@ -120,6 +120,38 @@ def _variable(text: str, i: int, env: Mapping[str, str]) -> tuple[str, int]:
     return "$", i + 1
 
 
+@dataclass(frozen=True)
+class Base:
+    """What a FROM names, variables replaced. `flags` ends in a blank unless it is empty; `stage` is empty if it has no name."""
+
+    image: str
+    flags: str
+    stage: str
+
+    @property
+    def platform(self) -> str:
+        """Of `--platform`; empty if there is none."""
+        return next((f.partition("=")[2] for f in self.flags.split() if f.startswith("--platform=")), "")
+
+
+def read_from(item: Instruction, args: Mapping[str, str], where: str) -> Base:
+    """Read a FROM.
+
+    Args:
+        args: the ARG that stand before the first FROM.
+
+    Raises:
+        UserError: it cannot be read.
+    """
+    match = _STAGE.match(item.rest)
+    if not match:
+        raise UserError("FROM cannot be read", where=f"{where}:{item.line}")
+    image = expand(match["image"], args)
+    if not image:
+        raise UserError(f"FROM names no image: {match['image']} is empty", where=f"{where}:{item.line}")
+    return Base(image, expand(match["flags"], args), match["name"] or "")
+
+
 def replace_base_images(text: str, mapping: Mapping[str, str], where: str) -> tuple[str, list[str]]:
     """The Dockerfile with base images replaced as `mapping` says, and the outside images it then needs, in order.
 
@@ -141,17 +173,15 @@ def replace_base_images(text: str, mapping: Mapping[str, str], where: str) -> tu
                 args[name] = value
         elif item.op == "FROM":
             seen_from = True
-            stage = _STAGE.match(item.rest)
-            if not stage:
-                raise UserError("FROM cannot be read", where=f"{where}:{item.line}")
-            image = expand(stage["image"], args)
+            base = read_from(item, args, where)
+            image = base.image
             if image.lower() not in stages and image != "scratch":
                 image = substitute(image, mapping)
                 images.append(image)
-            named = f" AS {stage['name']}" if stage["name"] else ""
-            if stage["name"]:
-                stages.add(stage["name"].lower())
-            lines[item.line - 1] = f"FROM {expand(stage['flags'], args)}{image}{named}"
+            named = f" AS {base.stage}" if base.stage else ""
+            if base.stage:
+                stages.add(base.stage.lower())
+            lines[item.line - 1] = f"FROM {base.flags}{image}{named}"
             lines[item.line : item.last] = [""] * (item.last - item.line)
         elif item.op == "COPY" and (source := _COPY_FROM.search(item.rest)):
             image = source[2]
@@ -179,11 +209,11 @@ def substitute(image: str, mapping: Mapping[str, str]) -> str:
     for name in (image, image.removesuffix(":latest"), f"{image}:latest"):
         if name in mapping:
             return mapping[name]
-    mirror, path = mapping.get(DOCKER_HUB), _on_docker_hub(image)
+    mirror, path = mapping.get(DOCKER_HUB), docker_hub_name(image)
     return f"{mirror.rstrip('/')}/{path}" if mirror and path else image
 
 
-def _on_docker_hub(image: str) -> str | None:
+def docker_hub_name(image: str) -> str | None:
     """The full name of an image on Docker Hub; None if it lies elsewhere."""
     host, slash, rest = image.partition("/")
     if host in ("docker.io", "index.docker.io", "registry-1.docker.io") and slash:

@@ -18,12 +18,14 @@ class ImageRecord:
         build_seconds: how long its build took when it was built (0 for images that were not built here).
         size_bytes: its size; for the sandbox that of what it adds to the host's `/usr`.
         cached: whether it was there already.
+        note: how its programs differ from those of the base image that the task names; None where they do not.
     """
 
     image_id: str
     build_seconds: float
     size_bytes: int
     cached: bool
+    note: str | None = None
 
 
 def save_build_seconds(cache: Path, name: str, seconds: float) -> None:

@@ -30,7 +30,8 @@ class BackendOptions(EnvironmentOptions):  # type: ignore[misc]
     base_images: dict[str, str] = Field(
         default_factory=dict,
         description="Base images to put in the place of others: {'ubuntu:24.04': 'registry.local/ubuntu:24.04'}. "
-        "Also applied to a task's docker_image. Without effect in the sandbox, whose base is the host's /usr.",
+        "Also applied to a task's docker_image. In the sandbox, whose base is the host's /usr, what stands here must be a "
+        "plain Debian or Ubuntu.",
     )
     build_network: str = Field(
         "host", description="Docker network of image builds ('none' to forbid it). The sandbox builds without any."

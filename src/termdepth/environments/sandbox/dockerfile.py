@@ -1,18 +1,20 @@
 """The part of the Dockerfile language that the embedded sandbox runs. Pure.
 
-FROM is taken as the host's own `/usr`; ENV, ARG, WORKDIR, COPY and RUN (without network) are run; what only describes
-how a container is started is ignored; everything else is refused by file and line.
+FROM is a plain Debian or Ubuntu, for which the host's own `/usr` stands in (see `userland`); ENV, ARG, WORKDIR, COPY and RUN
+(without network) are run; what only describes how a container is started is ignored; everything else is refused by file and
+line.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from termdepth.environments.dockerfile import Instruction, expand, instructions, words
+from termdepth.environments.dockerfile import Instruction, expand, instructions, read_from, words
+from termdepth.environments.sandbox import userland
 from termdepth.errors import UserError
 
 _IGNORED = {"USER", "CMD", "ENTRYPOINT", "EXPOSE", "LABEL", "MAINTAINER", "STOPSIGNAL", "HEALTHCHECK", "VOLUME"}
@@ -54,27 +56,32 @@ class Run:
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a Dockerfile asks for: the steps, and the environment and working folder of every later command."""
+    """What a Dockerfile asks for: its base image as it names it, the steps, and the environment and working folder of every
+    later command."""
+
+    base: str
 
     steps: tuple[Workdir | Copy | Run, ...]
     env: dict[str, str]
     workdir: str
 
 
-def parse(text: str, where: str) -> Recipe:
+def parse(text: str, where: str, base_images: Mapping[str, str] | None = None) -> Recipe:
     """Read a Dockerfile.
 
     Args:
         text: its content.
         where: its path, for error messages.
+        base_images: base images to put in the place of others.
 
     Raises:
-        UserError: an instruction or a flag outside the subset, with its line.
+        UserError: a base image that this machine cannot stand in for, or an instruction or a flag outside the subset, with
+            its line.
     """
     steps: list[Workdir | Copy | Run] = []
     env: dict[str, str] = {}
     args: dict[str, str] = {}
-    cwd, shell, bases = "/", ["/bin/sh", "-c"], 0
+    cwd, shell, base = "/", ["/bin/sh", "-c"], ""
 
     def refuse(item: Instruction, what: str) -> UserError:
         return UserError(
@@ -87,9 +94,12 @@ def parse(text: str, where: str) -> Recipe:
             raise refuse(item, "a here-document")
         match item.op:
             case "FROM":
-                bases += 1
-                if bases > 1:
+                if base:
                     raise refuse(item, "a second FROM (multi-stage build)")
+                named = read_from(item, args, where)
+                base = named.image
+                if why := userland.trouble(base, base_images or {}, named.platform):
+                    raise UserError(f"FROM {why}", where=f"{where}:{item.line}", hint=userland.HINT)
             case "ENV":
                 env.update(_env(item, known, where))
             case "ARG":
@@ -111,9 +121,9 @@ def parse(text: str, where: str) -> Recipe:
                 steps.append(Run(tuple(argv), cwd, known, item.line))
             case op if op not in _IGNORED:
                 raise refuse(item, op)
-    if not bases:
+    if not base:
         raise UserError("no FROM in this Dockerfile", where=where)
-    return Recipe(tuple(steps), env, cwd)
+    return Recipe(base, tuple(steps), env, cwd)
 
 
 def _env(item: Instruction, known: dict[str, str], where: str) -> dict[str, str]:

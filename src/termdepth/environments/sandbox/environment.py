@@ -35,9 +35,7 @@ class SandboxEnvironment(ContainerEnvironment):
                 where=self.environment_name,
                 hint="use backend: docker",
             )
-        if not (self.environment_dir / "Dockerfile").is_file():
-            raise UserError("file is missing", where=self.environment_dir / "Dockerfile", hint="use backend: docker")
-        image.check(self.environment_dir)
+        image.check(self.environment_dir, self.options.base_images, self.task_env_config.docker_image)
 
     @property
     def is_started(self) -> bool:
@@ -45,10 +43,18 @@ class SandboxEnvironment(ContainerEnvironment):
 
     async def start(self, force_build: bool) -> None:
         await run_cancellable(lambda cancel: self._start(force_build, cancel))
+        await self._upload_environment_dir_after_start()  # with a prebuilt image only
 
     def _start(self, force_build: bool, cancel: Cancel) -> None:
         try:
-            built = image.build(self.environment_dir, self.cache_dir, force=force_build, cancel=cancel)
+            built = image.build(
+                self.environment_dir,
+                self.cache_dir,
+                base_images=self.options.base_images,
+                docker_image=self.task_env_config.docker_image,
+                force=force_build,
+                cancel=cancel,
+            )
         except UserError as error:
             raise SandboxBuildFailedError(str(error)) from error
         cpus = self._resource_limit_value("cpu", auto_mode=ResourceMode.LIMIT)

@@ -6,11 +6,13 @@ import fnmatch
 import os
 import tempfile
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from termdepth.environments import content, transfer
 from termdepth.environments.image import ImageRecord, load_build_seconds, save_build_seconds
+from termdepth.environments.sandbox import packages, userland
 from termdepth.environments.sandbox.dockerfile import Copy, Recipe, Run, Workdir, parse
 from termdepth.environments.sandbox.sandbox import Limits, Sandbox
 from termdepth.environments.threads import Cancel
@@ -31,27 +33,46 @@ class Image:
     record: ImageRecord
 
 
-def check(context: Path) -> Recipe:
-    """Read the Dockerfile of a build context.
+def check(context: Path, base_images: Mapping[str, str], docker_image: str | None) -> Recipe:
+    """Read the Dockerfile of a build context; where there is none, a prebuilt image counts like a FROM of that name.
 
     Raises:
-        UserError: it is missing or asks for what the sandbox cannot do.
+        UserError: there is neither, or it asks for what the sandbox cannot do.
     """
     path = context / "Dockerfile"
-    return parse(content.read_text(path), str(path))
+    if path.is_file() or not docker_image:
+        return parse(content.read_text(path), str(path), base_images)
+    if why := userland.trouble(docker_image, base_images):
+        raise UserError(f"docker_image {why}", where=context.parent / "task.toml", hint=userland.HINT)
+    return Recipe(docker_image, (), {}, "/")
 
 
-def build(context: Path, cache: Path, *, force: bool = False, cancel: Cancel | None = None) -> Image:
+def build(
+    context: Path,
+    cache: Path,
+    *,
+    base_images: Mapping[str, str] | None = None,
+    docker_image: str | None = None,
+    force: bool = False,
+    cancel: Cancel | None = None,
+) -> Image:
     """Build the image of a build context, or take it from `cache`.
 
     Its key is the content of the context and the host's release. Several builders of one image wait for one another.
 
+    Args:
+        base_images: base images to put in the place of others, before it is asked whether this machine can stand in for them.
+        docker_image: a prebuilt image, used where there is no Dockerfile.
+
     Raises:
-        UserError: a mistake in the Dockerfile, with its line; for a failed RUN with its last lines of output.
+        UserError: a base image that this machine cannot stand in for; a mistake in the Dockerfile, with its line; for a
+            failed RUN with its last lines of output.
         SandboxUnavailable: this host cannot start a sandbox.
     """
-    recipe = check(context)
-    key = content.content_key(context, _FORMAT, _host_release())
+    recipe = check(context, base_images or {}, docker_image)
+    built = (context / "Dockerfile").is_file()
+    seeds = (_FORMAT, _host_release())
+    key = content.content_key(context, *seeds) if built else content.content_key_of(*seeds)
     folder = cache / "sandbox"
     archive = folder / f"{key}.tar"
     with content.only_one(folder / f"{key}.lock", cancel):
@@ -60,7 +81,8 @@ def build(context: Path, cache: Path, *, force: bool = False, cancel: Cancel | N
             started = time.monotonic()
             _build(recipe, context, archive, cancel)
             save_build_seconds(folder, key, time.monotonic() - started)
-    record = ImageRecord(f"sandbox:{key}", load_build_seconds(folder, key), archive.stat().st_size, cached)
+    seconds, note = load_build_seconds(folder, key), userland.note(recipe.base, userland.host_release())
+    record = ImageRecord(f"sandbox:{key}", seconds, archive.stat().st_size, cached, note)
     os.utime(archive)  # the last use, for who tidies the cache
     return Image(archive, recipe.env, recipe.workdir, record)
 
@@ -68,7 +90,7 @@ def build(context: Path, cache: Path, *, force: bool = False, cancel: Cancel | N
 def _host_release() -> str:
     """The host's distribution and version: the base image, as it were."""
     try:
-        lines = Path("/usr/lib/os-release").read_text().splitlines()
+        lines = userland.OS_RELEASE.read_text().splitlines()
     except OSError:
         return "unknown"
     return " ".join(line for line in lines if line.startswith(("ID=", "VERSION_ID=")))
@@ -104,10 +126,11 @@ def _run(box: Sandbox, step: Run, context: Path, cancel: Cancel | None) -> None:
         return
     why = f"took more than {_RUN_TIMEOUT:.0f} s" if result.timed_out else f"failed with {result.return_code}"
     lines = (result.stdout + result.stderr).strip().splitlines()[-_SHOWN_LINES:]
+    hints = [content.crlf_hint(context), packages.HINT if packages.wanted_packages(step.argv, lines) else None]
     raise UserError(
         f"RUN {why}: " + "\n".join(["", *lines] if lines else ["(no output)"]),
         where=f"{context / 'Dockerfile'}:{step.line}",
-        hint=content.crlf_hint(context),
+        hint="; ".join(filter(None, hints)) or None,
     )
 
 
