@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 import yaml
 
+from harness_lab import Part, part, write_task
+from openai_server import Answer, OpenAIServer, failure, turn
 from termdepth.data import TABLES, read_table
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -229,6 +231,39 @@ def test_a_provider_that_fails_every_run_fails_the_job_and_says_why(tmp_path: Pa
     assert "failed for reasons outside the tasks" in said and "run again" in said
     assert "sk-not-a-real-key" not in said
     assert not (study.folder / "results/data/depth.parquet").exists()
+
+
+def test_an_outage_of_the_provider_is_no_result_and_the_same_command_mends_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-not-a-real-key-0123456789")
+    down = True
+    served: list[str] = []
+
+    def script(messages: list[dict[str, Any]], _: int) -> Answer:
+        unlucky = any("SECRET-INSTRUCTION-1" in str(m["content"]) for m in messages)
+        if unlucky and down:
+            return failure(503, "overloaded")
+        served.append("b" if unlucky else "a")
+        return turn("touch /app/1" if unlucky else "touch /app/done", done=True)
+
+    with OpenAIServer(script) as server:
+        settings = config(allow_remote_models=True, protocol={"caps": [1], "invalid_retries": 0})
+        settings["datasets"][0] |= {"tasks_per_job": 2, "evaluate": False}
+        settings["models"] = [{"id": "far", "litellm": "openai/far", "roles": ["first"], "api_base": server.url}]
+        study = Study(tmp_path, [], settings)
+        write_task(tmp_path / "tasks/a", [Part()])
+        write_task(tmp_path / "tasks/b", [part(1)])
+        said = study.snakemake(*DATA, ok=False)
+        assert "the provider did not answer for b" in said and "ServiceUnavailableError: overloaded" in said, said
+        assert not (study.folder / "results/data/depth.parquet").exists()
+        before = served.count("a")
+        assert before > 0
+        down = False
+        study.snakemake(*DATA)
+    assert served.count("a") == before + 1  # its run at cap 1; those without a cap are kept
+    rows = {r["task"]: r for r in read_table(study.folder / "results/data/depth.parquet", TABLES["depth"])}
+    assert rows["a"]["solved"] and rows["b"]["solved"]
 
 
 def _ours(folder: Path) -> list[int]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import math
 import os
+import re
 import shlex
 import time
 from collections.abc import Awaitable
@@ -426,13 +427,16 @@ _UNAVAILABLE = {"AuthenticationError", "PermissionDeniedError", "NotFoundError"}
 _UNAVAILABLE_WORDS = ("LLM Provider NOT provided", "Missing credentials")  # LiteLLM's own, before it calls anybody
 _REFUSED = {"ContentPolicyViolationError"}
 _OVERFLOW = {"ContextLengthExceededError", "ContextWindowExceededError"}
+# LiteLLM's "litellm.InternalServerError: InternalServerError: OpenAIException - " before what the provider said.
+_WRAPPINGS = re.compile(r"^(?:(?:litellm\.)?[A-Za-z_]+(?:Error|Exception|Timeout)(?:: | - ))+")
 _CONTAINER_ENDED = {"ContainerGone", "SandboxError"}  # by what ran in it: the engine and its host still answer
 
 
 def _classify(error: Exception) -> tuple[str, str]:
     """An exception of the conversation as (stop reason, one line without keys)."""
     name = type(error).__name__
-    text = redact(f"{name}: {error}" if str(error) else name)
+    said = _WRAPPINGS.sub("", str(error))
+    text = redact(f"{name}: {said}" if said else name)
     if name in _OVERFLOW:
         return "context_overflow", text
     if name in _REFUSED:

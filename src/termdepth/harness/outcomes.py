@@ -46,6 +46,20 @@ OUTCOME_RULES: dict[Outcome, OutcomeRule] = {
     Outcome.INFRASTRUCTURE_ERROR: OutcomeRule(False, True, "the container, the network or the provider failed"),
 }
 
+_OUTAGES = (
+    "APIConnectionError", "APIError", "BadGatewayError", "CallerCredentialRateLimitError", "InternalServerError",
+    "PaymentRequiredError", "RateLimitError", "ServiceUnavailableError",
+)  # fmt: skip
+
+
+def is_outage(outcome: str, error: str | None) -> bool:
+    """Whether a run failed because the provider did not serve the model, which says nothing about the task and will pass.
+
+    A reply that takes too long (Timeout) or a request that is refused as wrong (BadRequestError) may be the task's own.
+    """
+    return outcome == Outcome.INFRASTRUCTURE_ERROR and (error or "").partition(":")[0] in _OUTAGES
+
+
 EARLY_SUBMIT = "early_submit"
 EARLY_SUBMIT_TURNS = 3
 

@@ -15,12 +15,13 @@ from termdepth.config.models import Config, Dataset, ModelEntry
 from termdepth.data import TABLES, read_table
 from termdepth.depth.protocol import Phase, Protocol, Run, RunRequest, next_run
 from termdepth.errors import UserError
-from termdepth.harness.outcomes import Outcome
+from termdepth.harness.outcomes import Outcome, is_outage
 from termdepth.harness.record import RunSpec, TaskRef
 from termdepth.harness.runner import RunRecord, harness_identity, load_finished, run_once
 from termdepth.pipeline.backends import environment_for, sweep_all
 from termdepth.pipeline.spec import knowledge_digest
 
+OUTAGES_IN_A_ROW = 6
 Say = Callable[[str], None]
 Next = Callable[[Sequence[Run]], RunRequest | None]
 
@@ -144,6 +145,7 @@ class Measurer:
         self._harness = harness_identity(config.harness)
         self._ledger = Ledger(config.results / "ledger.txt", config.budgets.cost_usd, config.budgets.turns)
         self._knowledge: dict[str, str] = {}
+        self._outages = 0  # in a row, whatever the task
 
     async def run(self, task: TaskRef, model: ModelEntry, phase: str, request: RunRequest) -> RunRecord:
         """One run, made now or taken as it is."""
@@ -164,9 +166,11 @@ class Measurer:
             return finished
         async with self._gate:
             self._ledger.check()
+            self._refuse_dead_provider(model)
             environment = environment_for(self._config, self._dataset)
             record = await run_once(spec, environment, self._runs)
         self._ledger.add(record.row)
+        self._outages = self._outages + 1 if is_outage(record.row["outcome"], record.row["error"]) else 0
         cap = "no cap" if request.cap is None else f"cap {request.cap}"
         self._say(
             f"  {task.dataset}/{task.task}  {model.id}  {cap}  {record.row['outcome']}  "
@@ -174,6 +178,15 @@ class Measurer:
             + (f"  {record.row['error']}" if record.row["error"] and not record.row["valid"] else "")
         )
         return record
+
+    def _refuse_dead_provider(self, model: ModelEntry) -> None:
+        """Begin no more runs when a provider has failed so many in a row: each costs a quarter of a minute of retries."""
+        if self._outages >= OUTAGES_IN_A_ROW:
+            raise UserError(
+                f"the last {self._outages} runs failed because the provider did not answer",
+                where=_called(model),
+                hint="no more are begun; see the lines above, and run the same command again: finished runs are kept",
+            )
 
     async def until_done(
         self, task: TaskRef, model: ModelEntry, following: Next, before: Sequence[Run] = ()
@@ -231,7 +244,7 @@ def measure(
         )
 
     runs, turns = rows_of(asyncio.run(work()))
-    refuse_if_all_broken(runs)
+    refuse_broken(runs, model)
     return runs, turns
 
 
@@ -253,12 +266,13 @@ def evaluate(
         return await gather_all(measurer.until_done(task, model, following) for task in tasks)
 
     runs, turns = rows_of(asyncio.run(work()))
-    refuse_if_all_broken(runs)
+    refuse_broken(runs, model)
     return runs, turns
 
 
-def refuse_if_all_broken(rows: Sequence[Mapping[str, Any]]) -> None:
-    """End a job whose every run failed for reasons outside its tasks: something is wrong here, not with the tasks.
+def refuse_broken(rows: Sequence[Mapping[str, Any]], model: ModelEntry) -> None:
+    """End a job that what is around its tasks kept from measuring them: where every run failed for such reasons, and where the
+    provider left a slot without its runs, even after retries. A number must not come from an outage.
 
     Raises:
         UserError: so that the pipeline makes these runs again when it is started again.
@@ -266,9 +280,24 @@ def refuse_if_all_broken(rows: Sequence[Mapping[str, Any]]) -> None:
     if rows and all(row["outcome"] == Outcome.INFRASTRUCTURE_ERROR for row in rows):
         raise UserError(
             f"all {len(rows)} runs failed for reasons outside the tasks; the last: {rows[-1]['error']}",
-            where=f"{rows[-1]['dataset']}, model {rows[-1]['model']}",
+            where=_called(model),
             hint="mend it (provider, key, network, engine) and run again",
         )
+    last = {(row["task"], row["phase"], row["cap"]): row for row in rows}
+    lost = [row for row in last.values() if is_outage(row["outcome"], row["error"])]
+    if lost:
+        tasks = list(dict.fromkeys(row["task"] for row in lost))
+        some = ", ".join(tasks[:3]) + (", …" if len(tasks) > 3 else "")
+        kept = sum(row["outcome"] != Outcome.INFRASTRUCTURE_ERROR for row in rows)
+        raise UserError(
+            f"the provider did not answer for {some}, even when asked again; the last time: {lost[-1]['error']}",
+            where=_called(model),
+            hint=f"finished runs of this job are kept ({kept}); run the same command again to make the rest",
+        )
+
+
+def _called(model: ModelEntry) -> str:
+    return f"models ({model.id}) = {model.litellm}{f' at {model.api_base}' if model.api_base else ''}"
 
 
 def rows_of(records: Iterable[Iterable[RunRecord]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

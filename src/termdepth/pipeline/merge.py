@@ -24,7 +24,15 @@ from termdepth.merge.protocol import merged_depth, next_merged_run, sample
 from termdepth.models.merged_plan import merged_plan_depth
 from termdepth.models.plan import find_plan
 from termdepth.pipeline.backends import environment_for, sweep_all
-from termdepth.pipeline.measure import Measurer, container_identity, gather_all, protocol_of, rows_of, run_of
+from termdepth.pipeline.measure import (
+    Measurer,
+    container_identity,
+    gather_all,
+    protocol_of,
+    refuse_broken,
+    rows_of,
+    run_of,
+)
 from termdepth.pipeline.spec import code_hash
 from termdepth.replay.changes import Look, Work
 from termdepth.replay.container import Seen, play
@@ -257,4 +265,5 @@ def measure_merged(
         measured = {"solved": estimate.solved, "d_merged": estimate.d, "runs": n} if estimate else {}
         rows.append({**row, **measured})
     runs, turns = rows_of(records)
+    refuse_broken(runs, model)
     return rows, runs, turns
