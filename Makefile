@@ -6,7 +6,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export MPLBACKEND := Agg
 export LITELLM_LOCAL_MODEL_COST_MAP := True
 
-.PHONY: help setup tables report test lint format bench lock docs clean
+.PHONY: help setup tables test lint format bench lock docs clean
 
 help:
 	@echo "make tables   measure the tasks of config/config.yaml and draw every table and figure (CORES=$(CORES))"
@@ -20,7 +20,7 @@ setup: .venv/.ready
 
 .venv/.ready: requirements.lock pyproject.toml
 	@python="$$(tools/find-python)" || exit 1; \
-	echo "Setting up .venv with $$python (about a minute)"; \
+	echo "Setting up .venv with $$python (about two minutes)"; \
 	"$$python" -m venv --clear .venv && \
 	.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements.lock && \
 	.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . && \
@@ -28,17 +28,6 @@ setup: .venv/.ready
 
 tables: setup
 	snakemake --cores $(CORES) --quiet rules reason host $(ARGS)
-	@$(MAKE) --no-print-directory report
-
-report: setup
-	@python -W ignore -m snakemake --quiet all --report results/report.html
-	@echo
-	@echo "Tables    $$(ls results/tables/*.md | wc -l) in results/tables/    (CSV and Markdown)"
-	@echo "Figures   $$(ls results/figures/*.svg | wc -l) in results/figures/   (PNG and SVG for screens, .print.png and .print.pdf for print)"
-	@echo "Data      results/data/*.parquet, described in docs/data.md"
-	@echo "Report    results/report.html"
-	@echo
-	@echo "Next: README.md, \"Your own tasks and models\"."
 
 test: setup
 	pytest -n 2 --dist loadfile $(ARGS)

@@ -23,6 +23,18 @@ include: "workflow/rules/report.smk"
 report: "workflow/report/workflow.rst"
 
 
+onstart:
+    forget_errors(RESULTS)
+
+
+onerror:
+    show_errors(RESULTS)
+
+
+onsuccess:
+    finish(workflow.main_snakefile, config, RESULTS, all_results())
+
+
 rule all:
     default_target: True
     input:

@@ -5,6 +5,7 @@ from snakemake.utils import validate
 from termdepth.config import parse_config
 from termdepth.data import TABLES, read_table
 from termdepth.pipeline import batches
+from termdepth.pipeline.ending import finish, forget_errors, show_errors
 from termdepth.pipeline.spec import folder_signature, results_signature, spec
 from termdepth.report.context import ReportContext
 from termdepth.report.registry import CATEGORIES, ITEMS

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from termdepth.errors import UserError
+from termdepth.pipeline.ending import note_error
 
 
 class Log:
@@ -47,6 +48,7 @@ def job(snakemake: Any) -> Iterator[Log]:
     except UserError as e:
         for line in str(e).splitlines():
             log.say(f"termdepth: {line}")
+            note_error(snakemake.config.get("results", "results"), line)
         sys.exit(1)
     except KeyboardInterrupt:
         log.detail("stopped")
