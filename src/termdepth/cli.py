@@ -5,15 +5,18 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import shlex
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from termdepth import __version__
+from termdepth.cli_output import lines
 from termdepth.errors import UserError
+from termdepth.explorer.text import clean
 
 if TYPE_CHECKING:
     from termdepth.config.models import Config, Dataset, ModelEntry
@@ -29,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         status: int = args.command(args)
     except UserError as e:
         for line in str(e).splitlines():
-            print(f"termdepth: {line}", file=sys.stderr)
+            _warn(line)
         return 1
     except KeyboardInterrupt:
         print("termdepth: stopped; finished runs are kept", file=sys.stderr)
@@ -78,10 +81,15 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--attempt", type=_positive, default=1, help="number of the run; a finished one is not made again")
     depth = command("depth", _depth, "Measure the depth D of a task by runs under stated turn caps.", "TASK")
     containers(depth)
-    depth.add_argument("--model", help="first model, instead of the config's")
-    depth.add_argument("--second", help="second model, instead of the config's; `none` for none")
+    depth.add_argument(
+        "--model", help="the one model to measure with, by id or LiteLLM name, instead of the config's first and second"
+    )
+    depth.add_argument(
+        "--second",
+        help="second model, which looks for a smaller D; `none` for none. Default: none with --model, else the config's",
+    )
     clean = command("clean", _clean, "Remove what killed runs left: containers, unfinished run folders.", None)
-    clean.add_argument("--results", type=Path, default=Path("results"), help="results folder to clean")
+    clean.add_argument("--results", type=Path, help="results folder to clean (default: results)")
     clean.add_argument("--images", action="store_true", help="also remove the images that were built, of both backends")
     return parser
 
@@ -96,10 +104,12 @@ def _print(values: dict[str, Any], as_json: bool) -> None:
     if as_json:
         print(json.dumps(values, default=lambda v: v.isoformat() if isinstance(v, datetime) else str(v)))
         return
-    width = max(map(len, values))
-    for key, value in values.items():
-        if value is not None:
-            print(f"{key:<{width}}  {value}")
+    for line in lines(values):
+        print(line)
+
+
+def _warn(line: str) -> None:
+    print(f"termdepth: {clean(line)}", file=sys.stderr)
 
 
 # --- commands
@@ -108,30 +118,58 @@ def _print(values: dict[str, Any], as_json: bool) -> None:
 def _work(args: argparse.Namespace) -> int:
     from termdepth.tasks.rows import task_rows
 
-    rows = task_rows(args.task)
+    _be_folder(args.task)
+    unreadable: list[str] = []
+    rows = _noting(unreadable, task_rows(args.task))
     if args.json:
         for row in rows:
             print(json.dumps({k: row[k] for k in WORK_COLUMNS}))
-        return 0
+        return _all_read(unreadable)
     found = list(rows)
     if not found:
         raise UserError("no task in this folder", where=args.task, hint="a task is a folder with a task.toml in it")
+    for r in found:
+        r["task"] = clean(r["task"])
     width = max(len(r["task"]) for r in found)
     print(f"{'task':<{width}}  {'lines':>6}  {'tokens':>7}  {'chars':>7}")
     for r in found:
         if r["w_lines"] is None:
-            print(f"{r['task']:<{width}}  {r['problem'] or 'no reference solution'}")
+            print(f"{r['task']:<{width}}  {clean(r['problem'] or 'no reference solution')}")
         else:
             note = f"  {r['w_fallback']}" if r["w_fallback"] else ""
             print(f"{r['task']:<{width}}  {r['w_lines']:>6}  {r['w_tokens']:>7}  {r['w_chars']:>7}{note}")
-    return 0
+    return _all_read(unreadable)
+
+
+def _noting(unreadable: list[str], rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The rows; the names of tasks that cannot be read are added to a list as they come."""
+    for row in rows:
+        if row["problem"]:
+            unreadable.append(row["task"])
+        yield row
+
+
+def _all_read(unreadable: Sequence[str]) -> int:
+    """The exit status of `work`. Tasks that cannot be read are named where output that goes on to a program does not hide it."""
+    if not unreadable:
+        return 0
+    more = f" and {len(unreadable) - 10} more" if len(unreadable) > 10 else ""
+    _warn(f"cannot be read: {', '.join(unreadable[:10])}{more}")
+    return 1
 
 
 def _validate(args: argparse.Namespace) -> int:
+    from termdepth.cli_logs import why
+    from termdepth.tasks.reading import TaskInfo, read_task
+
     config, dataset = _config(args)
     admission = _admission(config, dataset)[1]
     unsolved = admission["admitted"] and admission["oracle_segments"] is None
     note = "no reference solution: only doing nothing was checked" if unsolved else None
+    logs = dict.fromkeys(("verifier_log", "verifier_said", "solution_log"))
+    task = read_task(args.task, args.task)
+    if not admission["admitted"] and isinstance(task, TaskInfo):
+        logs |= why(task, admission["reason"], config.results / "validation" / dataset.name / admission["task"])
     _print(
         {
             **{
@@ -148,6 +186,7 @@ def _validate(args: argparse.Namespace) -> int:
                 )
             },
             "note": note,
+            **logs,
         },
         args.json,
     )
@@ -185,13 +224,14 @@ def _depth(args: argparse.Namespace) -> int:
     from termdepth.pipeline.measure import measure, protocol_of
     from termdepth.pipeline.truth import plan_depths
 
-    config, dataset = _config(args, first=args.model, second=args.second)
+    second = args.second or ("none" if args.model else None)
+    config, dataset = _config(args, first=args.model, second=second)
     task_row, admission = _admission(config, dataset)
     if not admission["admitted"]:
         raise UserError(
             f"the task is not admitted: {admission['reason']}",
             where=args.task,
-            hint="its D would mean nothing; `termdepth run` makes single runs all the same",
+            hint=f"`termdepth validate {shlex.quote(str(args.task))}` says more; `termdepth run` makes single runs all the same",
         )
     task = _task(config, dataset)
     runs: list[dict[str, Any]] = []
@@ -199,9 +239,13 @@ def _depth(args: argparse.Namespace) -> int:
     for phase in phases:
         runs += measure(config, dataset, [task], phase, runs, threads=1, say=_say)[0]
     row = depth_rows([task_row], [admission], runs, protocol_of(config), plan_depths([task_row]))[0]
+    first, used = config.role("first"), config.role("second")
+    assert first is not None
     above = f">{config.protocol.caps[-1]}"
     values = {
         "task": row["task"],
+        "model": first.id,
+        "second_model": used and used.id,
         "solved": row["solved"],
         "D": above if row["d_above"] else row["d"],
         "depth_in": f"({row['d_lower']}, {row['d']}]" if row["d"] else None,
@@ -212,6 +256,8 @@ def _depth(args: argparse.Namespace) -> int:
         "known_depth": row["plan_depth"],
         "runs": row["runs"],
         "cost_usd": row["cost_usd"],
+        "runs_path": str(config.results / "runs" / dataset.name / row["task"]),
+        "note": "no run without a cap came to a verdict: nothing is known" if row["solved"] is None else None,
     }
     _print(values, args.json)
     return 0 if row["solved"] else 1
@@ -221,14 +267,23 @@ def _clean(args: argparse.Namespace) -> int:
     from termdepth.environments.backend import remove_images
     from termdepth.pipeline.backends import sweep_all
 
+    results = args.results or Path("results")
+    if args.results:
+        _be_folder(results, "name a results folder")
     containers = sweep_all()
-    found = (p for runs in ("runs", "cli/runs") for p in (args.results / runs).rglob("partial-*"))
+    found = (p for runs in ("runs", "cli/runs") for p in (results / runs).rglob("partial-*"))
     partial = [p for p in found if p.is_dir() and _left_behind(p.name)]
     for path in partial:
         shutil.rmtree(path, ignore_errors=True)
-    removed, freed = remove_images(args.results / "images" / "cache") if args.images else (0, 0)
+    removed, freed = remove_images(results / "images" / "cache") if args.images else (0, 0)
     _print(
-        {"containers": len(containers), "unfinished_runs": len(partial), "images": removed, "image_bytes": freed},
+        {
+            "containers": len(containers),
+            "unfinished_runs": len(partial),
+            "images": removed,
+            "image_bytes": freed,
+            "note": None if results.is_dir() else "there is no folder `results` here: only containers were looked for",
+        },
         args.json,
     )
     return 0
@@ -244,7 +299,12 @@ def _left_behind(name: str) -> bool:
 
 
 def _say(line: str) -> None:
-    print(line.strip(), file=sys.stderr, flush=True)
+    print(clean(line.strip()), file=sys.stderr, flush=True)
+
+
+def _be_folder(path: Path, hint: str = "name the folder of a Harbor task") -> None:
+    if not path.is_dir():
+        raise UserError("not a folder" if path.exists() else "no such folder", where=path, hint=hint)
 
 
 def _config(args: argparse.Namespace, first: str | None = None, second: str | None = None) -> tuple[Config, Dataset]:
@@ -253,6 +313,7 @@ def _config(args: argparse.Namespace, first: str | None = None, second: str | No
     from termdepth.config.models import Dataset
 
     config = load_config(args.config)
+    _be_folder(args.task)
     if not (args.task / "task.toml").is_file():
         raise UserError("not a task: there is no task.toml", where=args.task, hint="name the folder of one Harbor task")
     path = args.task.resolve()
@@ -267,11 +328,13 @@ def _config(args: argparse.Namespace, first: str | None = None, second: str | No
             "groups": [],
             "difficulty": "difficulty",
             "sample": "all",
-            "needs_solution": False,
             "trusted": args.trusted or settings.get("trusted", False),
         }
     )
-    models = [_model(config, "first", first), *([_model(config, "second", second)] if second != "none" else [])]
+    models = [
+        _model(config, "first", first, "--model"),
+        None if second == "none" else _model(config, "second", second, "--second"),
+    ]
     update = {"datasets": [dataset], "models": [m for m in models if m], "public_results": []}
     if args.backend:
         update["backend"] = args.backend
@@ -279,8 +342,8 @@ def _config(args: argparse.Namespace, first: str | None = None, second: str | No
     return config.model_copy(update=update), dataset
 
 
-def _model(config: Config, role: Any, name: str | None) -> ModelEntry | None:
-    """The model of a role: the config's, or the one named, by id or by LiteLLM name."""
+def _model(config: Config, role: Any, name: str | None, option: str) -> ModelEntry | None:
+    """The model of a role: the config's, or the one that an option names, by id or by LiteLLM name."""
     from pydantic import ValidationError
 
     from termdepth.config.models import ModelEntry
@@ -294,20 +357,23 @@ def _model(config: Config, role: Any, name: str | None) -> ModelEntry | None:
     if "/" not in name:
         known = ", ".join(m.id for m in config.models)
         raise UserError(
-            f"no model {name!r}", where="--model", hint=f"a LiteLLM name (provider/model), or one of {known}"
+            f"no model {name!r}",
+            where=option,
+            hint=f"a LiteLLM name (provider/model), or one of {known}{', or `none`' if option == '--second' else ''}",
         )
     try:
         return ModelEntry(id=re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-._") or "model", litellm=name, roles=[role])
     except ValidationError as e:
         message = e.errors()[0]["msg"].removeprefix("Value error, ")
-        raise UserError(f"no model {name!r}: {message}", where="--model") from None
+        raise UserError(f"no model {name!r}: {message}", where=option) from None
 
 
 def _task_row(config: Config, dataset: Dataset) -> dict[str, Any]:
     from termdepth.pipeline.listing import list_tasks
 
     try:
-        row = list_tasks(config, dataset)[0]
+        # Whether it needs a solution is asked where it is to be admitted: a single run needs none.
+        row = list_tasks(config, dataset.model_copy(update={"needs_solution": False}))[0]
     except UserError as e:
         _, _, reason = e.problem.partition("can be used: ")
         if not reason:
@@ -320,9 +386,12 @@ def _task_row(config: Config, dataset: Dataset) -> dict[str, Any]:
 
 def _admission(config: Config, dataset: Dataset) -> tuple[dict[str, Any], dict[str, Any]]:
     """The task's rows of `tasks` and of `admission`."""
+    from termdepth.pipeline.batches import not_checked, why_left_out
     from termdepth.pipeline.prepare import build_images, validate_tasks
 
     row = _task_row(config, dataset)
+    if missing := why_left_out(row, ["*"], dataset.needs_solution):
+        return row, not_checked(row) | {"reason": missing}
     images = build_images(config, dataset, [row], say=_say)
     return row, validate_tasks(config, dataset, [row], images, threads=1, say=_say)[0]
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from harness_lab import Part, write_task
+from harness_lab import Part, part, write_task
 from openai_server import KEY, OpenAIServer, failure, turn
 
 ROOT = Path(__file__).parents[2]
@@ -33,7 +35,13 @@ def readable(capsys: pytest.CaptureFixture[str], *args: Any) -> dict[str, str]:
     from termdepth.cli import main
 
     main([str(a) for a in args])
-    return dict(line.split(None, 1) for line in capsys.readouterr().out.splitlines())
+    return shown(capsys.readouterr().out)
+
+
+def shown(out: str) -> dict[str, str]:
+    """What is printed for people: a label, two spaces or more, a value; a value of several lines has no label on the others."""
+    pairs = (line.split("  ", 1) for line in out.splitlines())
+    return {label: value.strip() for label, value in pairs if label}
 
 
 def refused(*args: Any, cwd: Path = ROOT, **env: str) -> str:
@@ -64,11 +72,63 @@ def test_validate(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatc
     common = ("validate", TASK, "--backend", "sandbox", "--results", tmp_path)
     data = json.loads(termdepth(*common, "--json").stdout)
     assert data["admitted"] is True and data["noop_reward"] == 0 and data["backend"] == "sandbox"
-    assert readable(capsys, *common)["admitted"] == "True"
+    assert data["verifier_log"] is None
+    people = readable(capsys, *common)
+    assert people["admitted"] == "yes" and "log of the verifier" not in people
+    assert re.fullmatch(r"\d+\.\d\d? s", people["time of the validation"])
     bad = write_task(tmp_path / "bad", [Part(test="echo 1 > /logs/verifier/reward.txt\n")])
     common = ("validate", bad, "--trusted", "--backend", "sandbox", "--results", tmp_path)
     data = json.loads(termdepth(*common, "--json", status=1).stdout)
     assert data["admitted"] is False and "no-op passed" in data["reason"]
+    log = Path(data["verifier_log"])
+    assert log.parts[-2:] == ("verifier", "test-stdout.txt") and log.parent.parent.name.startswith("nop-")
+
+
+@pytest.mark.sandbox
+def test_validate_says_what_the_verifier_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("SOME_KEY", "a-key-that-nobody-may-see")
+    said = (
+        "echo PASS a; printf 'FAIL b: \\033[2Jcleared a-key-that-nobody-may-see\\n'; echo 'FAIL c: '$(seq 999)\n"
+        "echo PASS d; echo 0 > /logs/verifier/reward.txt\n"
+    )
+    task = write_task(tmp_path / "bad", [part(1), Part(test=said), part(3)])
+    common = ("validate", task, "--trusted", "--backend", "sandbox", "--results", tmp_path / "r")
+    data = json.loads(termdepth(*common, "--json", status=1).stdout)
+    assert data["reason"].startswith("oracle failed: segment 2 of 3")
+    log = Path(data["verifier_log"])
+    assert log.parts[-4:] == ("steps", "s2", "verifier", "test-stdout.txt") and "PASS d" in log.read_text()
+    assert Path(data["solution_log"]).parts[-4:] == ("steps", "s2", "agent", "oracle.txt")
+    first, second = data["verifier_said"]
+    assert first == "FAIL b: ␛[2Jcleared ***" and second.startswith("FAIL c: 1 2 3") and len(second) == 200
+    people = readable(capsys, *common)
+    assert people["log of the verifier"] == str(log) and people["what it said last"] == first
+
+    plain = write_task(tmp_path / "plain", [Part(test="seq 9; echo; echo 0 > /logs/verifier/reward.txt\n")])
+    common = ("validate", plain, "--trusted", "--backend", "sandbox", "--results", tmp_path / "r")
+    assert json.loads(termdepth(*common, "--json", status=1).stdout)["verifier_said"] == list("56789")
+
+
+@pytest.mark.sandbox
+def test_a_task_without_a_solution(tmp_path: Path) -> None:
+    """As the pipeline has it: admitted only where the dataset says that it needs none."""
+    task = write_task(tmp_path / "d" / "t", [Part()])
+    shutil.rmtree(task / "solution")
+    common = (task, "--trusted", "--backend", "sandbox", "--results", tmp_path / "r")
+    data = json.loads(termdepth("validate", *common, "--json", status=1).stdout)
+    assert (data["admitted"], data["reason"]) == (False, "no reference solution")
+    assert "no reference solution" in refused("depth", *common)
+    config = tmp_path / "config.yaml"
+    config.write_text(
+        f"datasets: [{{name: d, path: '{tmp_path / 'd'}', kind: human, needs_solution: false}}]\n"
+        "models: [{id: m, litellm: scripted/merge, roles: [first]}]\n"
+    )
+    data = json.loads(termdepth("validate", *common, "--config", config, "--json").stdout)
+    assert data["admitted"] is True and "only doing nothing" in data["note"]
+    # a single run needs none, whatever the dataset says
+    assert json.loads(termdepth("run", *common, "--model", "merge", "--json", status=1).stdout)["passed"] is False
 
 
 @pytest.mark.sandbox
@@ -80,8 +140,9 @@ def test_run_and_depth(tmp_path: Path, capsys: pytest.CaptureFixture[str], monke
     assert (data["outcome"], data["turns"], data["cap"], data["model"]) == ("passed", 1, 1, "merge")
     finished = Path(data["path"]) / "run.json"
     before = finished.stat().st_mtime_ns
-    shown = readable(capsys, *run)
-    assert shown["outcome"] == "passed" and shown["turns"] == "1" and "error" not in shown
+    people = readable(capsys, *run)
+    assert people["outcome"] == "passed" and people["turns"] == "1" and "error" not in people
+    assert re.fullmatch(r"\d+\.\d\d? s", people["time"]) and people["cost"] == "$0"
     assert finished.stat().st_mtime_ns == before  # the second time, it was taken as it was
 
     depth = termdepth("depth", *common, "--second", "none", "--json")
@@ -89,8 +150,39 @@ def test_run_and_depth(tmp_path: Path, capsys: pytest.CaptureFixture[str], monke
     assert (data["D"], data["known_depth"], data["solved"], data["R"]) == (1, 1, True, 1.0)
     assert finished.stat().st_mtime_ns == before  # nor did the protocol make it again
     assert depth.stderr.count("passed") <= data["runs"]
-    shown = readable(capsys, "depth", *common, "--second", "none")
-    assert shown["D"] == "1" and shown["depth_in"] == "(0, 1]"
+    people = readable(capsys, "depth", *common, "--second", "none")
+    assert people["D, smallest cap passed (turns)"] == "1" and people["the depth lies in"] == "(0, 1]"
+    assert people["R, share of those runs that pass"] == "1.00" and people["N, fewest turns without a cap"] == str(
+        data["N"]
+    )
+
+
+@pytest.mark.sandbox
+def test_models_of_depth(tmp_path: Path) -> None:
+    """A model is not helped by one that was not asked for: its D is its own."""
+    task = ROOT / "resources/tasks/calibration/parallel-a"
+
+    def measure(*models: str) -> tuple[str | None, set[str]]:
+        done = termdepth("depth", task, "--backend", "sandbox", "--results", tmp_path, "--json", *models)
+        data = json.loads(done.stdout)
+        assert (data["model"], data["D_first_model"]) == ("merge", 2)
+        return data["second_model"], {p.name for p in Path(data["runs_path"]).iterdir()}
+
+    assert measure("--model", "merge") == (None, {"merge"})
+    assert measure("--model", "merge", "--second", "none") == (None, {"merge"})
+    assert measure("--second", "none") == (None, {"merge"})
+    assert measure("--model", "merge", "--second", "flaky-10") == ("flaky-10", {"merge", "flaky-10"})
+    assert measure()[0] == "flaky-10"
+
+
+@pytest.mark.sandbox
+def test_depth_of_what_is_not_solved(tmp_path: Path) -> None:
+    task = write_task(tmp_path / "t", [Part()])
+    common = ("depth", task, "--trusted", "--backend", "sandbox", "--results", tmp_path / "r")
+    data = json.loads(termdepth(*common, "--model", "merge", "--json", status=1).stdout)
+    assert data["solved"] is False and data["D"] is None and data["second_model"] is None
+    runs = list(Path(data["runs_path"]).rglob("run.json"))
+    assert len(runs) == data["runs"] == 2
 
 
 @pytest.mark.sandbox
@@ -127,11 +219,16 @@ def test_clean(tmp_path: Path) -> None:
     data = json.loads(termdepth("clean", "--results", tmp_path, "--json").stdout)
     assert data["unfinished_runs"] == 2
     assert finished.is_dir() and alive.is_dir() and not left.exists() and not ours.exists()
-    shown = dict(
-        line.split(None, 1) for line in termdepth("clean", "--results", tmp_path, "--images").stdout.splitlines()
+    people = shown(termdepth("clean", "--results", tmp_path, "--images").stdout)
+    assert (
+        people["unfinished runs removed"] == "0"
+        and re.fullmatch(r"[\d.]+ k?[MG]?B", people["space freed"])
+        and "note" not in people
     )
-    assert shown["unfinished_runs"] == "0"
-    termdepth("clean", "--results", tmp_path / "none")
+    line = refused("clean", "--results", tmp_path / "none")
+    assert str(tmp_path / "none") in line and "no such folder" in line
+    # containers are looked for wherever one is
+    assert "no folder `results`" in shown(termdepth("clean", cwd=runs).stdout)["note"]
 
 
 def test_version_and_help() -> None:
@@ -151,7 +248,10 @@ COMMANDS = [("validate",), ("run", "--model", "merge"), ("depth",)]
 def test_no_task(command: tuple[str, ...], tmp_path: Path) -> None:
     line = refused(command[0], tmp_path, *command[1:], "--results", tmp_path / "r")
     assert str(tmp_path) in line and "task.toml" in line
-    assert "task.toml" in refused(command[0], tmp_path / "none", *command[1:], "--results", tmp_path / "r")
+    line = refused(command[0], tmp_path / "none", *command[1:], "--results", tmp_path / "r")
+    assert f"{tmp_path / 'none'}: no such folder" in line
+    (tmp_path / "file").touch()
+    assert "not a folder" in refused(command[0], tmp_path / "file", *command[1:], "--results", tmp_path / "r")
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda c: c[0])
@@ -164,10 +264,16 @@ def test_broken_toml(command: tuple[str, ...], tmp_path: Path) -> None:
 def test_work_of_what_is_no_task(tmp_path: Path) -> None:
     assert "no task in this folder" in refused("work", tmp_path)
     assert "no such folder" in refused("work", tmp_path / "none")
-    write_task(tmp_path / "t", [Part()], toml="a = \n")
-    shown = termdepth("work", tmp_path).stdout
-    assert "task.toml" in shown and "line 2" in shown  # reported, and no reason to stop
-    assert "line 2" in json.loads(termdepth("work", tmp_path, "--json").stdout)["problem"]
+    write_task(tmp_path / "bad", [Part()], toml="a = \n")
+    write_task(tmp_path / "fine", [Part()])
+    done = termdepth("work", tmp_path, status=1)
+    bad, fine = done.stdout.splitlines()[1:]  # reported, and no reason to stop
+    assert "task.toml" in bad and "line 2" in bad and fine.split()[:2] == ["fine", "1"]
+    assert done.stderr == "termdepth: cannot be read: bad\n"
+    done = termdepth("work", tmp_path, "--json", status=1)
+    assert "line 2" in json.loads(done.stdout.splitlines()[0])["problem"]
+    assert done.stderr == "termdepth: cannot be read: bad\n"
+    assert termdepth("work", tmp_path / "fine").stderr == ""
 
 
 @pytest.mark.parametrize(
@@ -193,6 +299,8 @@ def test_wrong_config(content: str | None, words: str, tmp_path: Path) -> None:
 def test_no_such_model(model: str, tmp_path: Path) -> None:
     line = refused("run", TASK, "--model", model, "--results", tmp_path)
     assert "--model" in line and model in line
+    line = refused("depth", TASK, "--model", "merge", "--second", model, "--results", tmp_path)
+    assert "--second: no model" in line and model in line and "--model" not in line
 
 
 @pytest.mark.parametrize("args", [(), ("run", TASK), ("run", TASK, "--model", "merge", "--cap", "0"),
