@@ -238,6 +238,29 @@ def test_version_and_help() -> None:
     assert all(command in termdepth("--help").stdout for command in ("work", "validate", "run", "depth", "clean"))
 
 
+@pytest.mark.sandbox
+def test_the_task_and_the_plan_of_the_docs(tmp_path: Path) -> None:
+    """What the pages say to type makes a task that is admitted, and a plan that measures it."""
+    for name in ("resources", "config"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    for page, heading in (
+        ("docs/checks.md", "## How a segmented task is laid out"),
+        ("resources/models/plans/README.md", "## Testing a task of your own with no key"),
+    ):
+        block = (ROOT / page).read_text().partition(heading)[2].partition("```bash\n")[2].partition("```")[0]
+        lines = [line for line in block.splitlines() if not line.startswith("termdepth ")]
+        subprocess.run(["bash", "-euc", "\n".join(lines)], cwd=tmp_path, check=True)
+    task = "data/mine/wordlist"
+    common = (task, "--trusted", "--backend", "sandbox", "--results", tmp_path / "r", "--json")
+    data = json.loads(termdepth("validate", *common, cwd=tmp_path).stdout)
+    assert (data["admitted"], data["oracle_segments"]) == (True, 2)
+    depth = ("depth", *common, "--model")
+    data = json.loads(termdepth(*depth, "merge", cwd=tmp_path, TERMDEPTH_PLANS="data/plans").stdout)
+    assert (data["D"], data["known_depth"]) == (3, 3)
+    data = json.loads(termdepth(*depth, "blind", cwd=tmp_path, status=1, TERMDEPTH_PLANS="data/plans").stdout)
+    assert data["solved"] is False
+
+
 # ---- wrong input
 
 
