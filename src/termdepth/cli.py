@@ -159,7 +159,7 @@ def _all_read(unreadable: Sequence[str]) -> int:
 
 
 def _validate(args: argparse.Namespace) -> int:
-    from termdepth.cli_logs import why
+    from termdepth.pipeline.logs import why
     from termdepth.tasks.reading import TaskInfo, read_task
 
     config, dataset = _config(args)

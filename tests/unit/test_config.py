@@ -130,3 +130,12 @@ def test_the_papers_groups(paper: Any) -> None:
     assert len(groups("rst", [{"task": str(n), "w_lines": n} for n in range(40)])) == 4
     tb2 = [{"task": str(n), "public.DeepSeek-V3.2.passes": n} for n in range(1, 6)]
     assert groups("tb2", tb2) == {"<=2", ">2, <=4", ">4"}
+
+
+def test_an_address_has_its_scheme() -> None:
+    data = {
+        "datasets": [{"name": "d", "path": "x", "kind": "human"}],
+        "models": [MODEL | {"api_base": "localhost:8000"}],
+    }
+    with pytest.raises(UserError, match="api_base: an address begins with http:// or https://"):
+        parse_config(data, where="config.yaml", check_paths=False)

@@ -15,6 +15,7 @@ from termdepth.report.context import DatasetInfo, ModelInfo, ReportContext
 from termdepth.report.difficulty import samples
 from termdepth.report.frames import prepare
 from termdepth.report.registry import ITEMS
+from termdepth.report.stages import stages
 from termdepth.report.table import Col, TableResult, compared
 
 CONTEXT = ReportContext(
@@ -319,3 +320,41 @@ def test_lists_of_some_tasks_only_as_parquet_gives_them(tmp_path: Path) -> None:
     frame = prepare({"tasks": pd.read_parquet(tmp_path / "tasks.parquet")}, ["tasks"])["tasks"]
     assert [None if v is None else list(v) for v in frame["tags"]] == [["x", "y"], None, []]
     assert [None if v is None else list(v) for v in frame["segment_words"]] == [[1, 2], None, [3]]
+
+
+def test_tasks_that_are_not_measured_are_listed_with_the_reason_and_others_counted() -> None:
+    def made(name: str, reason: str | None, log: str | None = None) -> dict[str, Any]:
+        return {"dataset": "tb", "task": name, "admitted": reason is None, "reason": reason, "log": log}
+
+    rows = [
+        made("a", None),
+        made("b", "oracle failed: not full marks: FAIL port: closed", "results/validation/tb/b/x.txt"),
+        made("c", "no build: x"),
+        *(made(f"d{i}", "name not asked for") for i in range(3)),
+        made("e", "spare"),
+    ]
+    table = build("admission", admission=rows)
+    assert [(r["task"], r["log"]) for r in read(table)] == [("b", "results/validation/tb/b/x.txt"), ("c", "")]
+    assert table.notes == [
+        "TB2: 1 of 7 tasks found are admitted; not listed here: 3 not asked for by name, "
+        "1 spare, since the sample was complete."
+    ]
+
+
+def test_each_rule_of_the_sampling_has_its_own_stage() -> None:
+    out = ["name not asked for"] * 3 + ["no reference solution", "no evidence of a pass", "not light: gpu", None]
+    tasks = pd.DataFrame({"left_out": out, "problem": None})
+    admission = pd.DataFrame(
+        {"order": [0], "reason": [None], "light": [True], "image": ["x"], "oracle_passed": [True], "seconds": [1.0],
+         "noop_reward": [0.0], "admitted": [True]}
+    )  # fmt: skip
+    assert stages(tasks, admission) == [
+        ("found", 7), ("name asked for", 4), ("has a reference solution", 3), ("passed by a model", 2),
+        ("light dependencies", 1), ("image built, and light", 1), ("reference solution passes", 1),
+        ("doing nothing fails", 1), ("sampled", 1),
+    ]  # fmt: skip
+
+
+def test_a_median_between_whole_numbers_is_not_rounded_to_even() -> None:
+    table = TableResult((Col("n", "N"),), [{"n": 2.5}, {"n": 3.5}, {"n": 2.4}, {"n": -0.2}])
+    assert [line.strip("| ") for line in table.to_markdown("x").splitlines()[4:8]] == ["2.5", "3.5", "2", "0"]

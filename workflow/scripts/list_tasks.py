@@ -11,6 +11,6 @@ with job(snakemake) as log:
         if row["left_out"]:
             log.detail(f"{row['task']}: {row['left_out']}")
     listed = sum(row["order"] is not None for row in rows)
-    why = "" if listed == len(rows) else "; why the others are not stands in results/data/admission.parquet and the log"
+    why = "" if listed == len(rows) else f"; why not the others: {snakemake.log[0]}"
     log.say(f"  {dataset.name}: {len(rows)} tasks found, {listed} to sample from{why}")
     write_table(rows, TABLES["tasks"], snakemake.output.tasks)

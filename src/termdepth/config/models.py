@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from termdepth.errors import UserError
 
 Kind = Literal["synthetic", "human", "ours", "calibration"]
 Role = Literal["first", "second", "evaluated"]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+
+
+def _with_scheme(address: str) -> str:
+    if not re.match(r"https?://[^\s/]", address):
+        raise ValueError(f"an address begins with http:// or https://, which {address!r} does not")
+    return address
+
+
+Address = Annotated[str, AfterValidator(_with_scheme)]
 
 
 class _Model(BaseModel):
@@ -221,7 +231,7 @@ class ModelEntry(_Model):
     )
     context_tokens: int | None = Field(None, gt=0, description="Context length, for models LiteLLM does not know.")
     prices: Prices | None = None
-    api_base: str | None = Field(None, description="Address of an OpenAI-compatible server.")
+    api_base: Address | None = Field(None, description="Address of an OpenAI-compatible server: http://… or https://….")
     request_timeout_sec: float = Field(600.0, gt=0, description="Longest wait for one reply.")
     extra_body: dict[str, Any] = Field(
         default_factory=dict,
@@ -286,7 +296,7 @@ class Judge(_Model):
     litellm: str = Field(min_length=3, description="LiteLLM model name.")
     temperature: float | None = Field(None, ge=0, le=2, description="Of sampling; the provider's default if not given.")
     max_output_tokens: int | None = Field(None, gt=0, description="Longest reply; the provider's default if not given.")
-    api_base: str | None = Field(None, description="Address of an OpenAI-compatible server.")
+    api_base: Address | None = Field(None, description="Address of an OpenAI-compatible server: http://… or https://….")
     request_timeout_sec: float = Field(600.0, gt=0, description="Longest wait for the reply.")
     extra_body: dict[str, Any] = Field(default_factory=dict, description="Sent with every request.")
 

@@ -162,6 +162,9 @@ ADMISSION = Table(
         _c("noop_reward", "float", "", "highest reward of doing nothing, over the segments", "not run"),
         _c("admitted", "bool", "", "in the audit"),
         _c("reason", "string", "", "why not admitted, as `kind: what was seen`", "admitted"),
+        _c(
+            "log", "string", "", "what the verifier, or the reference solution, printed", "admitted, or nothing was run"
+        ),
         _c("seconds", "float", "s", "time of the validation", "not run"),
     ),
 )

@@ -120,6 +120,8 @@ def gather(data: ExplorerData, context: ReportContext) -> list[Task]:
     for row in data.public_pass_rates:  # of tasks that are here: published results can be about any number of others
         if task := tasks.get((row["dataset"], row["task"])):
             task.public.append(row)
+    for key in [k for k, task in tasks.items() if task.why_not == "name not asked for"]:
+        del tasks[key]  # the user's own choice, and often most of a dataset
     for task in tasks.values():
         task.runs.sort(key=_run_order)
     place = {d.name: i for i, d in enumerate(context.datasets)}

@@ -170,7 +170,7 @@ def hopeless(checked: Sequence[Mapping[str, Any]], tasks: int = 30) -> str | Non
 def not_checked(task: Mapping[str, Any]) -> dict[str, Any]:
     """The row of `admission` of a task before anything was tried on it."""
     empty = (
-        "backend image build_seconds build_bytes oracle_passed oracle_segments noop_reward reason seconds".split()  # noqa: SIM905
+        "backend image build_seconds build_bytes oracle_passed oracle_segments noop_reward reason log seconds".split()  # noqa: SIM905
     )
     return (
         {k: task[k] for k in ("dataset", "task", "order", "group", "light")}

@@ -23,6 +23,7 @@ from termdepth.pipeline.backends import backend_for, ensure_image, environment_f
 from termdepth.pipeline.batches import hopeless, not_checked, still_to_check
 from termdepth.pipeline.judge import judge as ask
 from termdepth.pipeline.listing import light_limits
+from termdepth.pipeline.logs import why
 from termdepth.pipeline.measure import Ledger, container_identity, gather_all
 from termdepth.tasks.light import LightLimits, measured_build
 from termdepth.tasks.network import failed_access, network_command
@@ -215,6 +216,12 @@ def validate_tasks(
         command = network_command_of(ref.path, config.folder(dataset)) if dataset.network == "none" else None
         reason = why_not_admitted(ref.n_segments, oracle, noop, offline=dataset.network == "none", command=command)
         seconds = sum(r.seconds for r in (*oracle, *noop))
+        log = None
+        if reason is not None and isinstance(info := read_task(ref.path, config.folder(dataset)), TaskInfo):
+            more = why(info, reason, folder / dataset.name / task["task"])
+            log = more.get("verifier_log") or more.get("solution_log")
+            if reason.startswith("oracle failed") and more.get("verifier_said"):
+                reason = f"{reason}: {more['verifier_said'][-1]}"
         say(f"  {dataset.name}/{task['task']}  {'admitted' if reason is None else reason}  {seconds:.1f} s")
         passed = min((r.passed(ref.n_segments) for r in oracle), default=None)
         return row | {
@@ -223,6 +230,7 @@ def validate_tasks(
             "noop_reward": max((x for r in noop for x in r.rewards if x is not None), default=None),
             "admitted": reason is None,
             "reason": reason,
+            "log": log,
             "seconds": seconds,
         }
 

@@ -112,6 +112,7 @@ _ALL = (
     _figure(
         "admission_funnel", "From candidates to sampled tasks", RECORD, "tasks admission", "sampling:admission_funnel"
     ),
+    _table("admission", "Tasks that are not measured, and why", RECORD, "admission", "admission:admission"),
     _table("table3", "Settings of the harness (Table 3)", RECORD, "tasks", "sampling:table3"),
     _table("table4", "Groups to sample by (Table 4)", RECORD, "tasks admission", "sampling:table4"),
     _table("table5", "Sample against the whole dataset (Table 5)", RECORD, "depth tasks", "sampling:table5"),

@@ -10,11 +10,14 @@ from termdepth.report.frames import true
 def stages(tasks: pd.DataFrame, admission: pd.DataFrame) -> list[tuple[str, int]]:
     """Tasks of one dataset, or of one group of it, that are left after each rule, in order.
 
-    A rule that a dataset was not asked about (names, evidence of a pass) is not among them where it left out nothing.
+    A rule that a dataset need not be asked about (names, evidence of a pass) is not among them where it left out nothing.
     """
     out = tasks["left_out"].fillna("").astype(str)
     readable = tasks["problem"].isna()
-    wanted = readable & ((out == "") | out.str.startswith("not light"))
+    named = readable & (out != "name not asked for")
+    solved = named & (out != "no reference solution")
+    passed = solved & ~out.str.startswith("no evidence")
+    wanted = passed & ~out.str.startswith("group not drawn")
     listed = wanted & (out == "")
     checked = admission["order"].notna() & ~admission["reason"].eq("not reached").fillna(False).astype(bool)
     light = checked & ~admission["light"].eq(False).fillna(False).astype(bool)
@@ -25,7 +28,10 @@ def stages(tasks: pd.DataFrame, admission: pd.DataFrame) -> list[tuple[str, int]
     counts = [
         ("found", len(tasks)),
         ("can be read", int(readable.sum())),
-        ("passed by a model", int(wanted.sum())),
+        ("name asked for", int(named.sum())),
+        ("has a reference solution", int(solved.sum())),
+        ("passed by a model", int(passed.sum())),
+        ("in a group drawn from", int(wanted.sum())),
         ("light dependencies", int(listed.sum())),
         ("checked", int(checked.sum())),
         ("image built, and light", int(built.sum())),
@@ -33,11 +39,17 @@ def stages(tasks: pd.DataFrame, admission: pd.DataFrame) -> list[tuple[str, int]
         ("doing nothing fails", int(noop.sum())),
         ("sampled", int(true(admission["admitted"]).sum())),
     ]
-    optional = {"can be read", "passed by a model", "checked"}
+    always = {
+        "found",
+        "light dependencies",
+        "image built, and light",
+        "reference solution passes",
+        "doing nothing fails",
+    }
     before = len(tasks)
     kept = []
     for name, count in counts:
-        if name not in optional or count != before:
+        if name in always or count != before or name == counts[-1][0]:
             kept.append((name, count))
         before = count
     return kept

@@ -174,5 +174,6 @@ def _shown(row: Row, column: Col, above: str) -> str:
 
 
 def _rounded(value: float, digits: int) -> str:
-    text = f"{value:,.{digits}f}"
+    # A median between two whole numbers is shown as it is: rounding to even would make 2 of 2.5 and 4 of 3.5.
+    text = f"{value:,.{1 if digits == 0 and value % 1 == 0.5 else digits}f}"
     return text.replace("-", "−") if float(text.replace(",", "")) else text.lstrip("-")
