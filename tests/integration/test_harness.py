@@ -64,13 +64,14 @@ def test_one_segment(lab: HarnessLab) -> None:
     assert json.loads((Path(row["path"]) / "run.json").read_text())["row"]["fingerprint"] == row["fingerprint"]
 
 
-def test_prices_of_the_config_are_charged(lab: HarnessLab) -> None:
+def test_prices_of_the_config_are_charged(lab: HarnessLab, capfd: pytest.CaptureFixture[str]) -> None:
     prices = {"input": 2.0, "output": 10.0}
     record, _ = lab.run(
         lab.task(), [turn("touch done", done=True)], model={"litellm": "openai/priced", "prices": prices}
     )
     row = ends(record, "passed")
     assert row["cost_usd"] == pytest.approx((2 * row["input_tokens"] + 10 * row["output_tokens"]) / 1e6)
+    assert "register_model" not in capfd.readouterr().err  # LiteLLM's warning of prices that were not said
 
 
 def test_parts_in_one_conversation_and_terminal(lab: HarnessLab) -> None:

@@ -118,6 +118,7 @@ def _agent_kwargs(spec: RunSpec) -> dict[str, Any]:
         }
         cached = model.prices.input if model.prices.cached_input is None else model.prices.cached_input
         info["cache_read_input_token_cost"] = cached / 1e6
+        info["cache_creation_input_token_cost"] = model.prices.input / 1e6  # LiteLLM would take 0, and warn in each job
     optional = {
         "temperature": model.temperature,
         "reasoning_effort": model.reasoning_effort,

@@ -14,7 +14,10 @@ from termdepth.report.figures.parts import count_grid
 from termdepth.report.frames import Frames, solved, true
 from termdepth.stats import cap_steps, sign_test
 
-NO_MERGED = "No task has been merged into one instruction and measured again."
+NO_MERGED = (
+    "No task has been merged into one instruction and measured again: merging starts from solved tasks of several segments "
+    "with a D within the caps."
+)
 NO_PAIRS = "No task of ours is paired with the original task of its seed environment."
 
 
