@@ -131,7 +131,10 @@ class Dataset(_Model):
     kind: Kind = Field(description="How the tasks came to be; groups the rows of the tables.")
     title: str | None = Field(None, description="Name to print; the dataset's name if not given.")
     paper_row: str | None = Field(None, description="Row of the paper's tables to set beside this dataset, e.g. TB2.")
-    trusted: bool = Field(False, description="You vouch for the content: `backend: auto` may then use the sandbox.")
+    trusted: bool = Field(
+        False,
+        description="You vouch for the content: `backend: auto` may then use the sandbox (plain Debian and Ubuntu images only).",
+    )
     network: Literal["none", "full"] = Field("none", description="Network of the containers.")
     time_limit_minutes: float = Field(
         30.0, gt=0, description="Time of a run, over all segments (App. B: 30, ours 180)."
@@ -179,7 +182,10 @@ class Dataset(_Model):
     memory_mb: int = Field(2048, gt=0, description="Memory of a container whose task asks for none.")
     cpus: float = Field(1.0, gt=0, description="Processors of a container whose task asks for none.")
     pids: int = Field(512, gt=0, description="Processes of a container.")
-    base_images: dict[str, str] = Field(default_factory=dict, description="Base images to substitute in Dockerfiles.")
+    base_images: dict[str, str] = Field(
+        default_factory=dict,
+        description="Base images to substitute in Dockerfiles; in the sandbox by a plain Debian or Ubuntu.",
+    )
     registry_mirror: str | None = Field(
         None,
         description="Where to get images of Docker Hub: registry.local:5000/hub makes ubuntu:24.04 "

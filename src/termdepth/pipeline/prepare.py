@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from termdepth.config.models import Config, Dataset, Judge
-from termdepth.environments.backend import BuildTooLong
+from termdepth.environments.backend import BackendChoice, BuildTooLong
 from termdepth.errors import UserError
 from termdepth.harness.record import TaskRef, reward_of, segments_of, verifier_problem
 from termdepth.harness.redact import redact
@@ -42,6 +42,7 @@ def build_images(
     choice = backend_for(config, dataset)
     say(f"  {dataset.name}: {choice.name} ({choice.reason})")
     limits = light_limits(dataset)
+    told = {choice.reason}
     rows = []
     for task in tasks:
         row: dict[str, Any] = {
@@ -59,9 +60,12 @@ def build_images(
             row |= _judged(config, dataset, task, config.judge, limits)
             say(f"  {dataset.name}/{task['task']}: light: {row['light']}, says the judge: {row['light_evidence']}")
         if row["light"] is not False:
-            row |= _built(config, dataset, task, choice.name, limits)
+            row |= _built(config, dataset, task, choice, limits)
         if row["light"] is False:
             say(f"  {dataset.name}/{task['task']}: not light: {row['light_rule']}: {row['light_evidence']}")
+        elif row["backend_reason"] not in told:
+            told.add(row["backend_reason"])
+            say(f"  {dataset.name}/{task['task']}: {row['backend_reason']}")
         elif row["problem"]:
             say(f"  {dataset.name}/{task['task']}: no image: {row['problem'].splitlines()[-1][:200]}")
         rows.append(row)
@@ -89,7 +93,9 @@ def _judged(
     }
 
 
-def _built(config: Config, dataset: Dataset, task: dict[str, Any], backend: str, limits: LightLimits) -> dict[str, Any]:
+def _built(
+    config: Config, dataset: Dataset, task: dict[str, Any], choice: BackendChoice, limits: LightLimits
+) -> dict[str, Any]:
     """The image of a task, and what its build says about light dependencies; or why there is none."""
     try:
         image = ensure_image(config, dataset, Path(task["path"]))
@@ -103,7 +109,8 @@ def _built(config: Config, dataset: Dataset, task: dict[str, Any], backend: str,
     trim_images(config)
     decided = {} if measured.light else {"light_rule": measured.rule, "light_evidence": str(measured.evidence[0])}
     return {
-        "image": f"{backend}:{image.image_id.removeprefix(f'{backend}:')}",
+        "image": f"{choice.name}:{image.image_id.removeprefix(f'{choice.name}:')}",
+        **({"backend_reason": f"{choice.reason}; {image.note}"} if image.note else {}),
         "build_seconds": image.build_seconds,
         "build_bytes": image.size_bytes,
         "light": measured.light,

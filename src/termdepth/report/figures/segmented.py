@@ -15,8 +15,7 @@ from termdepth.report.frames import Frames, solved, true
 from termdepth.stats import cap_steps, sign_test
 
 NO_MERGED = (
-    "No task has been merged into one instruction and measured again: merging starts from solved tasks of several segments "
-    "with a D within the caps."
+    "No task has been merged into one instruction; merging takes solved tasks of several segments, D within the caps."
 )
 NO_PAIRS = "No task of ours is paired with the original task of its seed environment."
 

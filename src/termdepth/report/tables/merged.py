@@ -13,7 +13,9 @@ from termdepth.report.frames import Frames, true
 from termdepth.report.table import Col, Row, TableResult, compared
 from termdepth.stats import Share, cap_steps, share_of_counts
 
-NO_MERGED = "No task has been merged into one instruction: merging starts from solved tasks of several segments with a D within the caps."
+NO_MERGED = (
+    "No task has been merged into one instruction; merging takes solved tasks of several segments, D within the caps."
+)
 
 _OUTCOMES: tuple[tuple[str, Callable[[np.ndarray], np.ndarray]], ...] = (
     ("passes at the original cap", lambda steps: steps == 0),
