@@ -130,8 +130,7 @@ def test_every_table_and_figure_is_there(study: Study) -> None:
 
 
 def test_report_is_made_offline(study: Study) -> None:
-    study.snakemake("--report", "report.html")
-    page = (study.folder / "report.html").read_text()
+    page = (study.folder / "results/report.html").read_text()  # the pipeline makes it at its end
     assert "Audit of the datasets (Table 1)" in page
     assert 'src="http' not in page
 
@@ -180,12 +179,20 @@ def test_one_bad_task_does_not_stop_the_others(tmp_path: Path) -> None:
             (study.folder / f"tasks/{name}/task.toml").write_text(toml)
         else:
             (study.folder / f"tasks/{name}/solution/solve.sh").write_text("#!/bin/bash\ntrue\n")
-    study.snakemake(*DATA)
+    shutil.copytree(TASKS / "single-script-a", study.folder / "tasks/elsewhere")
+    (study.folder / "tasks/elsewhere/environment/Dockerfile").write_text("FROM nosuchimage:9.9\n")
+    study.snakemake()
     admission = {r["task"]: r for r in study.table("admission")}
     assert admission["single-script-a"]["admitted"]
     assert not admission["fails"]["admitted"] and "oracle failed" in admission["fails"]["reason"]
+    assert Path(study.folder, admission["fails"]["log"]).is_file()
+    assert (
+        admission["elsewhere"]["reason"].startswith("no build: ") and "nosuchimage" in admission["elsewhere"]["reason"]
+    )
     assert not admission["broken"]["admitted"] and "line 1" in admission["broken"]["reason"]
     assert [r["task"] for r in study.table("depth")] == ["single-script-a"]
+    listed = (study.folder / "results/tables/admission.md").read_text()
+    assert all(name in listed for name in ("broken", "fails", "elsewhere")) and "1 of 4 tasks found" in listed
 
 
 def test_a_wrong_config_is_one_clear_line_and_nothing_runs(tmp_path: Path) -> None:
@@ -229,6 +236,11 @@ def test_a_provider_that_fails_every_run_fails_the_job_and_says_why(tmp_path: Pa
     finally:
         del os.environ["OPENAI_API_KEY"]
     assert "failed for reasons outside the tasks" in said and "run again" in said
+    assert (
+        said.index("Complete log")
+        > said.rindex("failed for reasons outside the tasks")
+        > said.index("What ended the jobs")
+    )
     assert "sk-not-a-real-key" not in said
     assert not (study.folder / "results/data/depth.parquet").exists()
 
