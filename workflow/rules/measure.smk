@@ -9,6 +9,8 @@ rule run_uncapped:
         f"{RESULTS}/logs/run_uncapped/{{dataset}}.{{batch}}.log",
     conda:
         "../../envs/termdepth.yaml"
+    # What measures D goes first: the longest chain of jobs hangs on it, and evaluations and replays fill what is left.
+    priority: 10
     params:
         spec=uncapped_spec,
         phase="uncapped",
@@ -30,6 +32,7 @@ rule probe_caps:
         f"{RESULTS}/logs/probe_caps/{{dataset}}.{{batch}}.log",
     conda:
         "../../envs/termdepth.yaml"
+    priority: 10
     params:
         spec=probe_spec,
         phase="probe",
@@ -54,6 +57,7 @@ rule probe_second_model:
         f"{RESULTS}/logs/probe_second_model/{{dataset}}.{{batch}}.log",
     conda:
         "../../envs/termdepth.yaml"
+    priority: 10
     params:
         spec=second_spec,
         phase="second",
@@ -74,6 +78,7 @@ rule estimate_depth:
         f"{RESULTS}/logs/estimate_depth/{{dataset}}.log",
     conda:
         "../../envs/termdepth.yaml"
+    priority: 10
     params:
         spec=lambda w: spec(
             "estimate",

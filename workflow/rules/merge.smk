@@ -9,7 +9,7 @@ rule merge_tasks:
         f"{RESULTS}/logs/merge_tasks/{{dataset}}.{{batch}}.log",
     conda:
         "../../envs/termdepth.yaml"
-    threads: 2  # the last of the measurements: nothing else is left to fill the machine
+    priority: 20
     params:
         spec=merge_spec,
     message:
@@ -29,7 +29,7 @@ rule measure_merged:
         f"{RESULTS}/logs/measure_merged/{{dataset}}.{{batch}}.log",
     conda:
         "../../envs/termdepth.yaml"
-    threads: 2
+    priority: 20
     params:
         spec=merged_spec,
     message:
