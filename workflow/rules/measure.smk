@@ -7,10 +7,10 @@ rule run_uncapped:
         turns=f"{RESULTS}/measure/{{dataset}}/{{batch}}.uncapped.turns.parquet",
     log:
         f"{RESULTS}/logs/run_uncapped/{{dataset}}.{{batch}}.log",
-    conda:
-        "../../envs/termdepth.yaml"
     # What measures D goes first: the longest chain of jobs hangs on it, and evaluations and replays fill what is left.
     priority: 10
+    conda:
+        "../../envs/termdepth.yaml"
     params:
         spec=uncapped_spec,
         phase="uncapped",
@@ -30,9 +30,9 @@ rule probe_caps:
         turns=f"{RESULTS}/measure/{{dataset}}/{{batch}}.probe.turns.parquet",
     log:
         f"{RESULTS}/logs/probe_caps/{{dataset}}.{{batch}}.log",
+    priority: 10
     conda:
         "../../envs/termdepth.yaml"
-    priority: 10
     params:
         spec=probe_spec,
         phase="probe",
@@ -55,9 +55,9 @@ rule probe_second_model:
         turns=f"{RESULTS}/measure/{{dataset}}/{{batch}}.second.turns.parquet",
     log:
         f"{RESULTS}/logs/probe_second_model/{{dataset}}.{{batch}}.log",
+    priority: 10
     conda:
         "../../envs/termdepth.yaml"
-    priority: 10
     params:
         spec=second_spec,
         phase="second",
@@ -76,9 +76,9 @@ rule estimate_depth:
         depth=f"{RESULTS}/depth/{{dataset}}.parquet",
     log:
         f"{RESULTS}/logs/estimate_depth/{{dataset}}.log",
+    priority: 10
     conda:
         "../../envs/termdepth.yaml"
-    priority: 10
     params:
         spec=lambda w: spec(
             "estimate",

@@ -7,9 +7,9 @@ rule merge_tasks:
         merged=f"{RESULTS}/merged/{{dataset}}/{{batch}}.tasks.parquet",
     log:
         f"{RESULTS}/logs/merge_tasks/{{dataset}}.{{batch}}.log",
+    priority: 20
     conda:
         "../../envs/termdepth.yaml"
-    priority: 20
     params:
         spec=merge_spec,
     message:
@@ -27,9 +27,9 @@ rule measure_merged:
         turns=f"{RESULTS}/merged/{{dataset}}/{{batch}}.turns.parquet",
     log:
         f"{RESULTS}/logs/measure_merged/{{dataset}}.{{batch}}.log",
+    priority: 20
     conda:
         "../../envs/termdepth.yaml"
-    priority: 20
     params:
         spec=merged_spec,
     message:
