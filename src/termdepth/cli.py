@@ -169,7 +169,9 @@ def _validate(args: argparse.Namespace) -> int:
     logs = dict.fromkeys(("verifier_log", "verifier_said", "solution_log"))
     task = read_task(args.task, args.task)
     if not admission["admitted"] and isinstance(task, TaskInfo):
-        logs |= why(task, admission["reason"], config.results / "validation" / dataset.name / admission["task"])
+        trials = config.results / "validation" / dataset.name / admission["task"]
+        decided = [trials / Path(admission["log"]).relative_to(trials).parts[0]] if admission["log"] else []
+        logs |= why(task, admission["reason"], decided)
     _print(
         {
             **{

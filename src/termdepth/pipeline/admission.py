@@ -22,12 +22,14 @@ class Reference:
         problem: what went wrong, in one line.
         seconds: time of the trial.
         no_network: a line of its logs that says that a host could not be reached.
+        folder: of its trial.
     """
 
     rewards: list[float | None]
     problem: str | None
     seconds: float
     no_network: str | None = None
+    folder: str | None = None
 
     def passed(self, n_segments: int) -> int:
         """Segments passed in a row."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +29,13 @@ def last_lines(path: Path) -> list[str]:
     return [clean(redact(line, _LINE_CHARS))[:_LINE_CHARS] for line in (failed or found)[-_LINES:]]
 
 
-def why(task: TaskInfo, reason: str, trials: Path) -> dict[str, Any]:
+def why(task: TaskInfo, reason: str, trials: Iterable[Path]) -> dict[str, Any]:
     """What tells more about a task that validation did not admit: `verifier_log`, its last lines as `verifier_said`, and the
     `solution_log` where the reference solution failed. Empty where there is no such log, as after a failed build.
 
     Args:
         reason: of the admission.
-        trials: folder of the task's trials with the oracle and the no-op.
+        trials: folders of the task's trials with the oracle (`oracle-…`) and the no-op (`nop-…`).
     """
     if reason.startswith("no-op"):
         agent, ends = "nop", _rewarded
@@ -72,11 +72,11 @@ def _is_log(path: Path) -> bool:
 
 
 def _newest(
-    trials: Path, agent: str, wanted: Callable[[list[float | None]], bool]
+    trials: Iterable[Path], agent: str, wanted: Callable[[list[float | None]], bool]
 ) -> tuple[Path, list[float | None]] | None:
     """The newest trial of an agent whose rewards are such; with its rewards, of the segments that it reached."""
     found = []
-    for record in trials.glob(f"{agent}-*/validation.json"):
+    for record in (trial / "validation.json" for trial in trials if trial.name.startswith(f"{agent}-")):
         try:
             data = json.loads(record.read_text())
             rewards = data["rewards"] if isinstance(data, Mapping) else []

@@ -135,8 +135,7 @@ async def run_reference(task: TaskRef, agent: str, environment: Any, folder: Pat
     trial_dir = folder / task.dataset / task.task / f"{agent}-{key}"
     record = trial_dir / "validation.json"
     try:
-        known = Reference(**json.loads(record.read_text()))
-        return replace(known, no_network=no_network_in(trial_dir))
+        return _seen(Reference(**json.loads(record.read_text())), trial_dir)
     except (OSError, ValueError, TypeError):
         shutil.rmtree(trial_dir, ignore_errors=True)
     started = time.monotonic()
@@ -160,7 +159,12 @@ async def run_reference(task: TaskRef, agent: str, environment: Any, folder: Pat
     tmp = record.with_suffix(".tmp")
     tmp.write_text(json.dumps(reference.__dict__))
     tmp.replace(record)
-    return replace(reference, no_network=no_network_in(trial_dir))
+    return _seen(reference, trial_dir)
+
+
+def _seen(reference: Reference, trial_dir: Path) -> Reference:
+    """With what is looked up in the trial's folder each time, and not kept."""
+    return replace(reference, no_network=no_network_in(trial_dir), folder=str(trial_dir))
 
 
 def no_network_in(trial_dir: Path) -> str | None:
@@ -225,7 +229,7 @@ def validate_tasks(
         seconds = sum(r.seconds for r in (*oracle, *noop))
         log = None
         if reason is not None and isinstance(info := read_task(ref.path, config.folder(dataset)), TaskInfo):
-            more = why(info, reason, folder / dataset.name / task["task"])
+            more = why(info, reason, [Path(r.folder) for r in (*oracle, *noop) if r.folder])
             log = more.get("verifier_log") or more.get("solution_log")
             if reason.startswith("oracle failed") and more.get("verifier_said"):
                 reason = f"{reason}: {more['verifier_said'][-1]}"
