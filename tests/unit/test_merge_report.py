@@ -77,5 +77,5 @@ def test_every_sampled_task_has_a_row() -> None:
 
 def test_nothing_merged() -> None:
     assert ITEMS["merged_outcomes"].builder()(prepare({"merged": pd.DataFrame()}, ("merged",)), CONTEXT) == (
-        "No task has been merged into one instruction."
+        "No task has been merged into one instruction; merging takes solved tasks of several segments, D within the caps."
     )
