@@ -47,7 +47,8 @@ def test_a_slot_that_an_outage_left_empty_ends_the_job() -> None:
         refuse_broken([row("a", 1), row("b", 1, OUT), row("b", 2, OUT), row("a", 1, OUT, cap=2)], MODEL)
     assert str(error.value) == (
         "models (far) = openai/far at http://10.0.0.1/v1: the provider did not answer for b, a, even when asked again; "
-        f"the last time: {OUT} (finished runs of this job are kept (1); run the same command again to make the rest)"
+        f"the last time: {OUT} (finished runs of this job are kept (1); run the same command again to make the rest, "
+        "or leave the task out with datasets[].tasks)"
     )
 
 

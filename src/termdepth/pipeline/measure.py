@@ -292,7 +292,8 @@ def refuse_broken(rows: Sequence[Mapping[str, Any]], model: ModelEntry) -> None:
         raise UserError(
             f"the provider did not answer for {some}, even when asked again; the last time: {lost[-1]['error']}",
             where=_called(model),
-            hint=f"finished runs of this job are kept ({kept}); run the same command again to make the rest",
+            hint=f"finished runs of this job are kept ({kept}); run the same command again to make the rest, or leave the "
+            "task out with datasets[].tasks",
         )
 
 
