@@ -10,7 +10,7 @@ from termdepth.tasks.checks import count_checks
 from termdepth.tasks.light import LightLimits, LightVerdict, light_dependencies
 from termdepth.tasks.names import stated_names
 from termdepth.tasks.reading import FoundTask, TaskInfo, TaskProblem, find_tasks, printable, read_task
-from termdepth.tasks.work import Work, segment_lines, task_work
+from termdepth.tasks.work import Work, task_work
 
 _COLUMNS = (
     *("n_segments", "w_lines", "w_naive_lines", "w_tokens", "w_chars", "w_fallback", "instruction_words"),
@@ -60,12 +60,7 @@ def _read_row(found: FoundTask, root: Path, limits: LightLimits | None) -> tuple
     info = read_task(found.path, root)
     if isinstance(info, TaskProblem):
         return row | {"problem": info.reason}, {}
-    row |= (
-        _work_columns(task_work(info))
-        | {"segment_lines": segment_lines(info)}
-        | _columns(info)
-        | _light_columns(light_dependencies(info, limits))
-    )
+    row |= _work_columns(task_work(info)) | _columns(info) | _light_columns(light_dependencies(info, limits))
     return row, info.metadata
 
 
@@ -78,6 +73,7 @@ def _work_columns(work: Work | None) -> dict[str, Any]:
         "w_tokens": work.w_tokens,
         "w_chars": work.w_chars,
         "w_fallback": work.fallback,
+        "segment_lines": None if work.segment_lines is None else list(work.segment_lines),
     }
 
 
@@ -85,7 +81,6 @@ def _columns(info: TaskInfo) -> dict[str, Any]:
     return {
         "n_segments": info.n_segments,
         "instruction_words": info.instruction_words,
-        "segment_lines": segment_lines(info),
         "segment_words": [segment.instruction_words for segment in info.segments],
         "segment_names": _name_counts(info),
         "n_checks": count_checks(info),

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,6 +46,7 @@ class Work:
         w_tokens: o200k_base tokens.
         w_chars: characters, line ends as one each.
         fallback: why W is the plain rule's, None if it is not.
+        segment_lines: W of each segment of a solution; None for one script, and where segments share one.
     """
 
     w_lines: int
@@ -53,6 +54,7 @@ class Work:
     w_tokens: int
     w_chars: int
     fallback: str | None = None
+    segment_lines: tuple[int, ...] | None = field(default=None, compare=False)
 
 
 def count_work(script: bytes | str) -> Work:
@@ -85,15 +87,10 @@ def task_work(task: TaskInfo) -> Work | None:
     reasons = [
         f"{name}: {work.fallback}" if task.n_segments > 1 else work.fallback for name, work in counted if work.fallback
     ]
-    return _sum((work for _, work in counted), "; ".join(reasons) or None)
-
-
-def segment_lines(task: TaskInfo) -> list[int] | None:
-    """W of each segment; None where a segment has no solution of its own."""
-    scripts = [segment.solution for segment in task.segments]
-    if None in scripts or len(set(scripts)) < len(scripts):
-        return None
-    return [count_work(path.read_bytes()).w_lines for path in scripts if path is not None]
+    total = _sum((work for _, work in counted), "; ".join(reasons) or None)
+    if len(scripts) < task.n_segments:
+        return total
+    return replace(total, segment_lines=tuple(work.w_lines for _, work in counted))
 
 
 def command_lines(text: str) -> int:
