@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from termdepth.data.reasons import NOT_ASKED_FOR
 from termdepth.explorer.text import clean, file_name
 from termdepth.report.context import ReportContext
 from termdepth.report.table import interval_text
@@ -120,7 +121,7 @@ def gather(data: ExplorerData, context: ReportContext) -> list[Task]:
     for row in data.public_pass_rates:  # of tasks that are here: published results can be about any number of others
         if task := tasks.get((row["dataset"], row["task"])):
             task.public.append(row)
-    for key in [k for k, task in tasks.items() if task.why_not == "name not asked for"]:
+    for key in [k for k, task in tasks.items() if task.why_not == NOT_ASKED_FOR]:
         del tasks[key]  # the user's own choice, and often most of a dataset
     for task in tasks.values():
         task.runs.sort(key=_run_order)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
+from termdepth.data.reasons import GROUP_NOT_DRAWN, NO_EVIDENCE, NO_SOLUTION, NOT_ASKED_FOR, NOT_REACHED, SPARE
 from termdepth.tasks.sampling import Drawn, Evidence, Row, Split, assign_groups, draw, select, value_of, with_evidence
 
 Sample = int | Literal["all"]
@@ -53,9 +54,9 @@ def why_left_out(row: Row, patterns: Sequence[str], needs_solution: bool) -> str
     if row["problem"] is not None:
         return f"cannot be read: {row['problem']}"
     if not any(fnmatchcase(row["task"], pattern) for pattern in patterns):
-        return "name not asked for"
+        return NOT_ASKED_FOR
     if needs_solution and row["w_lines"] is None:
-        return "no reference solution"
+        return NO_SOLUTION
     return None
 
 
@@ -90,9 +91,9 @@ def order_tasks(
                 left_out[row["task"]] = reason
 
     if evidence is not None:
-        keep({r["task"] for r in with_evidence(left(), evidence)}, "no evidence of a pass")
+        keep({r["task"] for r in with_evidence(left(), evidence)}, NO_EVIDENCE)
     groups = assign_groups(left(), splits)
-    keep(set(groups), "group not drawn from")
+    keep(set(groups), GROUP_NOT_DRAWN)
     for row in left():
         if row["light"] is False:
             left_out[row["task"]] = f"not light: {row['light_rule']}: {row['light_evidence']}"
@@ -140,10 +141,10 @@ def admission_table(
     for row in sorted(checked, key=lambda r: r["order"]):
         spare = row["admitted"] and left <= 0
         left -= row["admitted"]
-        rows.append({**row, "admitted": row["admitted"] and not spare, "reason": "spare" if spare else row["reason"]})
+        rows.append({**row, "admitted": row["admitted"] and not spare, "reason": SPARE if spare else row["reason"]})
     seen = {row["task"] for row in rows}
     out = [not_checked(t) | {"reason": t["left_out"]} for t in tasks if t["order"] is None]
-    rest = [not_checked(t) | {"reason": "not reached"} for t in tasks if t["order"] is not None]
+    rest = [not_checked(t) | {"reason": NOT_REACHED} for t in tasks if t["order"] is not None]
     return rows + out + sorted((r for r in rest if r["task"] not in seen), key=lambda r: r["order"])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from termdepth.data.reasons import GROUP_NOT_DRAWN, NO_EVIDENCE, NO_SOLUTION, NOT_ASKED_FOR, NOT_REACHED
 from termdepth.report.frames import true
 
 
@@ -14,12 +15,12 @@ def stages(tasks: pd.DataFrame, admission: pd.DataFrame) -> list[tuple[str, int]
     """
     out = tasks["left_out"].fillna("").astype(str)
     readable = tasks["problem"].isna()
-    named = readable & (out != "name not asked for")
-    solved = named & (out != "no reference solution")
-    passed = solved & ~out.str.startswith("no evidence")
-    wanted = passed & ~out.str.startswith("group not drawn")
+    named = readable & (out != NOT_ASKED_FOR)
+    solved = named & (out != NO_SOLUTION)
+    passed = solved & (out != NO_EVIDENCE)
+    wanted = passed & (out != GROUP_NOT_DRAWN)
     listed = wanted & (out == "")
-    checked = admission["order"].notna() & ~admission["reason"].eq("not reached").fillna(False).astype(bool)
+    checked = admission["order"].notna() & ~admission["reason"].eq(NOT_REACHED).fillna(False).astype(bool)
     light = checked & ~admission["light"].eq(False).fillna(False).astype(bool)
     built = light & admission["image"].notna()
     # Empty where a dataset releases no solutions: then doing nothing is all that is checked.

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import pandas as pd
 
+from termdepth.data.reasons import NOT_ASKED_FOR, NOT_REACHED, SPARE
 from termdepth.report.context import ReportContext
 from termdepth.report.frames import Frames, true
 from termdepth.report.table import Col, TableResult
 
 NOTHING = "No candidate task has been validated yet."
 NOT_SHOWN = {
-    "name not asked for": "not asked for by name",
-    "spare": "spare, since the sample was complete",
-    "not reached": "not reached, since the sample was complete",
+    NOT_ASKED_FOR: "not asked for by name",
+    SPARE: "spare, since the sample was complete",
+    NOT_REACHED: "not reached, since the sample was complete",
 }
 """Reasons that say nothing about the task: counted, not listed."""
 
