@@ -44,14 +44,12 @@ def finish(
     config: Mapping[str, Any],
     results: str | Path,
     files: Iterable[str],
-    said: Iterable[str] = (),
 ) -> None:
     """Make <results>/report.html, where everything that it shows is there, and name what was made.
 
     Args:
         config: as Snakemake has it, from all its files and the command line; kept as <results>/config.yaml.
         files: everything that the whole pipeline makes.
-        said: more lines to print.
     """
     folder = Path(results)
     if not all(Path(file).exists() for file in files):
@@ -83,6 +81,5 @@ def finish(
         f"Data      {folder}/data/*.parquet, described in docs/data.md",
         f"Runs      {folder}/explorer/index.html, every task and every run turn by turn",
         *([f"Report    {report}"] if not done.returncode else []),
-        *said,
     ]
     print("\n".join(lines), file=sys.stderr, flush=True)

@@ -12,11 +12,9 @@ from termdepth.report import style
 from termdepth.report.context import ReportContext
 from termdepth.report.figures.parts import count_grid
 from termdepth.report.frames import Frames, solved, true
+from termdepth.report.tables.merged import NO_MERGED
 from termdepth.stats import cap_steps, sign_test
 
-NO_MERGED = (
-    "No task has been merged into one instruction; merging takes solved tasks of several segments, D within the caps."
-)
 NO_PAIRS = "No task of ours is paired with the original task of its seed environment."
 
 
